@@ -47,6 +47,8 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     Ends with 1 if a finding has no attribution, is not confirmed or is a false positive, if the gateway is not
     conformant, or if a client fails in a way that is not known.
     """
+    if Path.cwd() != ROOT:  # another checkout may come first among the places of modules
+        raise click.UsageError(f"run it in the root of the repository, {ROOT}")
     servers, clients, suites = catalogue.servers(), catalogue.clients(), catalogue.suites()
     for name in only:
         if name not in {**servers, **clients, **suites}:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from tests.third_parties.catalogue import HERE
+from tests.third_parties.confirmation import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +39,8 @@ class Attribution:
     """The cause of findings.
 
     dialects: those of the runs that it is about; empty: all.
-    confirm: the confirmation (see confirmation.py; in the file also the name of one in recipes.yaml); None: the cited
-        requests are sent again.
+    confirm: the confirmation (see confirmation.py; in the file also the name of one in recipes.yaml); `recorded`: the
+        recorded exchange is shown; None: the cited requests are sent again.
     sometimes: why the finding depends on chance, so the attribution stays even if a run does not have it.
     """
 
@@ -47,7 +48,7 @@ class Attribution:
     cause: str
     behaviour: str
     dialects: tuple[str, ...] = ()
-    confirm: Mapping[str, Any] | None = None
+    confirm: Mapping[str, Any] | str | None = None
     report: Report | None = None
     sometimes: str | None = None
 
@@ -84,7 +85,7 @@ def _attribution(source: str, row: Mapping[str, Any]) -> Attribution:
         raise ValueError(f"{source}: invalid cause {row['cause']!r}: expected one of {', '.join(CAUSES)}")
     report = row.get("report")
     confirm = row.get("confirm")
-    if isinstance(confirm, str):
+    if isinstance(confirm, str) and confirm != RECORDED:
         confirm = _recipes()[confirm]
     return Attribution(
         requirements=tuple(row["requirements"]),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tests.third_parties.judging import CitedRequest, Judgement, Row
 
 TIMEOUT_S: Final = 60.0
+RECORDED: Final = "recorded"
+"""Confirmation by the exchange that the suite recorded, for what depends on concurrent requests or on time."""
 REPEATED: Final = 3
 """Findings of one requirement that are repeated: they are alike."""
 SHOWN: Final = 300
@@ -42,10 +44,12 @@ class Confirmation:
     got: str
 
 
-def confirm(url: str, model: str, row: Row, judgement: Judgement, how: Mapping[str, Any] | None) -> Confirmation:
+def confirm(url: str, model: str, row: Row, judgement: Judgement, how: Mapping[str, Any] | str | None) -> Confirmation:
     """Confirm the findings of one requirement as its attribution says, or by sending the cited requests again."""
     if how is None:
         return _repeat(row, judgement.requests)
+    if isinstance(how, str):
+        return _show_recorded(row, judgement.requests)
     for _ in range(how.get("tries", 1)):
         answers: list[dict[str, Any]] = []
         for wanted in how["send"]:
@@ -55,6 +59,20 @@ def confirm(url: str, model: str, row: Row, judgement: Judgement, how: Mapping[s
         if confirmed:
             break
     return Confirmation(confirmed, as_curl(*request), _summary(answers[-1]))
+
+
+def _show_recorded(row: Row, requests: Mapping[str, CitedRequest]) -> Confirmation:
+    """Return the first recorded exchange that a finding cites."""
+    for finding in row.findings:
+        if (request := requests.get(str(finding["exchange"]))) is not None:
+            curl = as_curl(request.method, request.url, _copied(request), request.body)
+            shown = f"{RECORDED}, {finding['where']}: expected {finding['expected']}, got {finding['got']}"
+            return Confirmation(bool(request.answer), curl, _shorten(shown))
+    return Confirmation(False, "", "the results file has no cited exchange")
+
+
+def _copied(request: CitedRequest) -> dict[str, str]:
+    return {name: value for name, value in request.headers if name.lower() not in NOT_COPIED}
 
 
 def _repeat(row: Row, requests: Mapping[str, CitedRequest]) -> Confirmation:
@@ -68,7 +86,7 @@ def _repeat(row: Row, requests: Mapping[str, CitedRequest]) -> Confirmation:
         status = reported_status(finding)
         if request is None or status is None:
             return last
-        headers = {name: value for name, value in request.headers if name.lower() not in NOT_COPIED}
+        headers = _copied(request)
         answer = _answer(request.method, request.url, headers, request.body, TIMEOUT_S)
         refuse = "refused" in finding["expected"] or finding["expected"].startswith("4xx")
         violates = not (httpx.codes.is_client_error if refuse else httpx.codes.is_success)(answer["status"])
@@ -198,5 +216,9 @@ def as_curl(method: str, url: str, headers: Mapping[str, str], body: str | None)
 
 
 def _summary(answer: Mapping[str, Any]) -> str:
-    text = " ".join(answer["text"].split())
-    return f"{answer['status']}: {text if len(text) <= SHOWN else f'{text[: SHOWN - 1]}…'}"
+    return _shorten(f"{answer['status']}: {answer['text']}")
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

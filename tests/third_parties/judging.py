@@ -29,12 +29,13 @@ class NotJudgedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CitedRequest:
-    """A request that a finding cites, as it was sent."""
+    """A request that a finding cites, as it was sent, and the text of the recorded answer."""
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
     body: str | None
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,14 @@ def _cited(exchanges: Iterable[Mapping[str, Any]]) -> dict[str, CitedRequest]:
             url=exchange["request"]["url"],
             headers=tuple((name, value) for name, value in exchange["request"]["headers"]),
             body=exchange["request"]["body"],
+            answer=_text(exchange.get("response") or {}),
         )
         for exchange in exchanges
     }
+
+
+def _text(response: Mapping[str, Any]) -> str:
+    return "".join(text for _, text in response.get("segments", ()) if isinstance(text, str))
 
 
 def reported_status(finding: Mapping[str, Any]) -> int | None:

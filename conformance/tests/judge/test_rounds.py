@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from conformance.check import NotExercised
 from conformance.judge.check_registry import gather_checks
+from conformance.judge.checks.effects import penalties
 from conformance.judge.rounds import pending, trial
 from conformance.proof.editing.answers import with_text
 from conformance.proof.editing.responses import refuse
@@ -92,3 +94,21 @@ def test_not_exercised_ends_a_trial(mindie: Good) -> None:
     check: Check = trial("effects.never", scenario=SAMPLING, parts=("greedy", "hot"), expected="nothing")(never)
     scenario = next(scenario for scenario in mindie.plan.scenarios if scenario.id == SAMPLING)
     assert pending([(check, scenario.steps[0])], scenario, rounds_of(mindie, str, 1)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("base", "present", "result"),
+    [
+        ("Once upon a time silver get cord task", "Once upon a time silver get cord task", None),
+        ("Once upon a time silver get cord task", "Once upon a time silver get", True),
+        ("Anna came, and Anna went home", "Anna came, and Anna went home", False),
+        ("你好世界 你好 你好世界 你好", "你好世界 你好 你好世界 你好", False),
+        ("abcdefghij" * 10, "abcdefghij" * 10, False),
+    ],
+)
+def test_an_equal_text_shows_that_a_penalty_is_ignored_only_if_it_has_something_to_penalise(
+    base: str, present: str, result: bool | None
+) -> None:
+    texts = {"base": base, "present": present}
+    round_ = cast("Round", {part: SimpleNamespace(content=lambda text=text: text) for part, text in texts.items()})
+    assert penalties._changes(round_, "present") is result

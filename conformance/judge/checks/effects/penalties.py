@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from conformance.check import Round
 
 PENALTIES = "effects-of-penalties"
+WORDS = re.compile(r"[^\W\d_\u3040-\u9fff\uac00-\ud7af]+|[,.]|[\u3040-\u9fff\uac00-\ud7af]")
+"""Words and punctuation; in scripts without spaces a character counts as a word."""
+LONG_TEXT = 100  # characters; a text that long repeats at least some tokens
 MUCH_EXCESS = 12  # for example two words with five occurrences each
 MARGIN = 0.05  # share of repeated trigrams; a greater increase is hardly chance
 
@@ -48,6 +51,17 @@ def _excess(text: str) -> int:
     return sum((number - 1) * (number - 2) // 2 for number in Counter(words).values())
 
 
+def _changes(round_: Round, part: str) -> bool | None:
+    """Tell whether a penalty changes the text; None if an equal text has little that a penalty could act on.
+
+    A penalty acts on tokens that the text already has. A server that adds noise to each token, as vLLM does, chooses
+    another one only where the chosen token is a repetition, so a short text of different words stays the same.
+    """
+    base = text_of(round_, "base")
+    has_material = len(base) >= LONG_TEXT or max(Counter(WORDS.findall(base)).values(), default=0) > 1
+    return differs if (differs := differs_from_base(round_, part)) or has_material else None
+
+
 def _not_more_repetitive(round_: Round, part: str) -> bool | None:
     """Tell whether an answer is not clearly more repetitive than the base; None if the parameter does not change it."""
     base, share = (_repeats(text_of(round_, name)) for name in ("base", part))
@@ -68,7 +82,7 @@ def _repeats(text: str) -> float:
 )
 def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A presence_penalty of 2 changes the text for a seed at a high temperature."""
-    return differs_from_base(round_, "present")
+    return _changes(round_, "present")
 
 
 @trial(
@@ -79,7 +93,7 @@ def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool
 )
 def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A frequency_penalty of 2 changes the text for a seed at a high temperature."""
-    return differs_from_base(round_, "frequent")
+    return _changes(round_, "frequent")
 
 
 @trial(
@@ -90,7 +104,7 @@ def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> boo
 )
 def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A repetition_penalty of 2 changes the text for a seed at a high temperature."""
-    return differs_from_base(round_, "repeated")
+    return _changes(round_, "repeated")
 
 
 @trial(
@@ -137,4 +151,4 @@ def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> 
 )
 def negative_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A frequency_penalty below 0 changes the text, in streams too: penalties of both signs have an effect."""
-    return differs_from_base(round_, "rewarded")
+    return _changes(round_, "rewarded")
