@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PENALTIES = "effects-of-penalties"
 WORDS = re.compile(r"[^\W\d_\u3040-\u9fff\uac00-\ud7af]+|[,.]|[\u3040-\u9fff\uac00-\ud7af]")
 """Words and punctuation; in scripts without spaces a character counts as a word."""
-LONG_TEXT = 100  # characters; a text that long repeats at least some tokens
+LONG_TEXT = 100  # characters; a string of this length repeats at least some tokens
 MUCH_EXCESS = 12  # for example two words with five occurrences each
 MARGIN = 0.05  # share of repeated trigrams; a greater increase is hardly chance
 
