@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from reference_server.tiny import CHECKPOINT
 from tests.third_parties import catalogue, page
 from tests.third_parties.catalogue import ROOT
 from tests.third_parties.program_run import ProgramRun, run_program
@@ -66,7 +67,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
             programs.append(run_program(program, folder, checkouts, click.echo, again=again))
     results: list[ServerRun | ProgramRun] = [*judged, *programs]
     problems = [problem for result in results for problem in result.problems()]
-    text = page.render(judged, programs)
+    text = page.render(judged, programs).replace(str(CHECKPOINT), "./checkpoint")
     if not only and not gateway_only:
         PAGE.write_text(text, encoding="utf-8")
     else:
