@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ssl
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tests.robustness.harness_attacks import ATTACKS, FEW
+from tests.robustness.harness_attacks import FEW
 from tests.robustness.hostile_server import HostileServer, completion, saying, whole
+from tests.robustness.rows import Attacks, Row
 from tests.robustness.suite_run import SuiteRun, check, load_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.robustness.rows import Row
-
 __all__ = ["ATTACKS"]
+
+ATTACKS: Final = Attacks("harness")
 
 
 @ATTACKS.row(40)

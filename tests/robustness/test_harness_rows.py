@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.robustness.origin_attacks import ATTACKS  # which adds its rows to those of harness_attacks
+from tests.robustness import harness_attacks, origin_attacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from tests.robustness.rows import Row
 
 
-@pytest.mark.parametrize("row", ATTACKS.rows, ids=str)
+ROWS: Final = harness_attacks.ATTACKS.rows
+ATTACKS: Final = {**harness_attacks.ATTACKS, **origin_attacks.ATTACKS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
 def test_the_suite_and_the_load_test_survive(
     row: Row, tmp_path: Path, record_property: Callable[[str, Any], None]
 ) -> None:
@@ -29,4 +33,4 @@ def test_the_suite_and_the_load_test_survive(
 
 
 def test_every_row_has_one_attack() -> None:
-    assert sorted(ATTACKS) == [row.number for row in ATTACKS.rows]
+    assert sorted(ATTACKS) == [row.number for row in ROWS]

@@ -1,4 +1,4 @@
-"""Every network fault, in both directions in front of the server, costs the server nothing."""
+"""Every network fault, in both directions in front of the server, costs the server nothing; the suite reports it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 from openapi.contract.contract import load
 from tests.robustness.network_faults import FaultyNetwork, NetworkFault
 from tests.robustness.reference_process import KEY, MAIN, ReferenceProcess
+from tests.robustness.suite_run import DIALECT, check
 from tests.robustness.wire import chat, connect, head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FAULTS: Final = {
     "latency": NetworkFault(latency_s=0.02),
@@ -69,3 +71,18 @@ def test_a_network_fault_ends_at_most_its_own_request(server: ReferenceProcess, 
     assert received.endswith(b"0\r\n\r\n") == (name in HARMLESS)
     assert delayed_s >= (max(fault.latency_s, fault.slow_close_s) if direction == "to_client" else fault.latency_s)
     assert server.post().status == 200
+
+
+@pytest.mark.parametrize(
+    ("fault", "conforms"),
+    [(NetworkFault(slice_bytes=7), True), (NetworkFault(end_after=300), False)],
+    ids=["slicing", "limit"],
+)
+def test_the_suite_reports_a_network_only_if_it_loses_bytes(
+    server: ReferenceProcess, tmp_path: Path, fault: NetworkFault, conforms: bool
+) -> None:
+    host, port = server.addresses[DIALECT].removeprefix("http://").split(":")
+    with FaultyNetwork(host, int(port), to_client=fault) as network:
+        done = check(tmp_path, network.url, "--only", "stream.accepted", "--only", "stream.done-last")
+    assert conforms == (done.code == 0), done.output
+    assert conforms == (done.results["verdict"] == "conformant")
