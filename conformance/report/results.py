@@ -146,7 +146,8 @@ def add_dialects(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[
 
 def format_counts(results: dict[str, Any]) -> str:
     """Return the number of requirements with each outcome, on one line."""
-    return ", ".join(f"{count} {name.lower().replace('_', ' ')}" for name, count in results["counts"].items() if count)
+    counts = (f"{count} {name.lower().replace('_', ' ')}" for name, count in results["counts"].items() if count)
+    return ", ".join(counts) or "nothing was judged"
 
 
 def compare_dialects(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str, str, str]]:

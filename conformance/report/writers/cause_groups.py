@@ -84,7 +84,7 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
     total = f"{counts['judged']} of {counts['sentences']} sentences of {judged['target']['document']['id']} judged"
     yield f"{total}; {', '.join(others)}" if others else total
     undeclared = counts["undeclared_capabilities"]
-    if undeclared:
+    if undeclared and counts["judged"]:
         names = sorted(undeclared, key=lambda name: (-undeclared[name], name))
         some = ", ".join(f"{name} ({undeclared[name]})" for name in names[:SHOWN_CAPABILITIES])
         more = f" and {len(names) - SHOWN_CAPABILITIES} more" if len(names) > SHOWN_CAPABILITIES else ""

@@ -70,7 +70,8 @@ def write(results: dict[str, Any]) -> str:
     ]
     commands, exchanges = repeat_commands(results), ExchangeIndex(results["exchanges"])
     target = results["target"]
-    findings = "".join(_cause(group, commands, exchanges) for group in noted) or "<p>None.</p>"
+    none = "None." if results["requirements"] else "Nothing was judged."
+    findings = "".join(_cause(group, commands, exchanges) for group in noted) or f"<p>{none}</p>"
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -94,6 +95,7 @@ def _facts(results: dict[str, Any]) -> str:
         ("dialect", f"{target['dialect']} ({target['document']['id']})"),
         ("model", target["model"]),
         *(("failures", line) for line in (describe_causes(results),) if line),
+        *(("ended early", reason) for reason in (run["exhausted"],) if reason),
         ("result", format_counts(results)),
         *(("document", line) for line in describe_document(results)),
         ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
@@ -106,8 +108,6 @@ def _facts(results: dict[str, Any]) -> str:
         )
     if not target["tls_verified"]:
         facts.append(("TLS", "the server's certificate was not verified"))
-    if run["exhausted"]:
-        facts.append(("ended early", run["exhausted"]))
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_text(value)}</dd>' for name, value in facts)}</dl>"
 
 

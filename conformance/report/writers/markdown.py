@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.results import compare_dialects
+from conformance.report.results import compare_dialects, format_counts
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import (
     describe_causes,
@@ -55,7 +55,6 @@ def write(results: dict[str, Any]) -> str:
 
 def _summary(results: dict[str, Any]) -> Iterator[str]:
     target, run = results["target"], results["run"]
-    counts = ", ".join(f"{count} {name}" for name, count in results["counts"].items() if count)
     yield from (f"# chatproof: {results['verdict']}", "")
     yield (
         f"{_code(target['url'])} as {_code(target['dialect'])}, model {_code(target['model'])}, "
@@ -63,7 +62,9 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     )
     if causes := describe_causes(results):
         yield from ("", f"**{causes}.**")
-    yield from ("", f"{counts}.")
+    if run["exhausted"]:
+        yield from ("", f"The run ended early: {_code(run['exhausted'], LONGEST_COMMAND)}.")
+    yield from ("", f"{format_counts(results).capitalize()}.")
     for line in describe_document(results):
         yield from ("", f"{line[0].upper()}{line[1:]}.")
     for label, names, origin in group_capabilities(target):
@@ -72,8 +73,6 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting.")
     if not target["tls_verified"]:
         yield from ("", "The server's certificate was not verified.")
-    if run["exhausted"]:
-        yield from ("", f"The run ended early: {_code(run['exhausted'], LONGEST_COMMAND)}.")
 
 
 def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
