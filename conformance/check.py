@@ -76,16 +76,24 @@ def no_precondition(_: Exchange) -> None:
     """Accept every exchange."""
 
 
+def any_scenario(_id: str) -> bool:
+    """Accept every scenario."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Applicability:
     """When a check applies.
 
     applies_to: decides from the plan whether the check judges a step.
+    in_scenario: whether it can judge any step of a scenario with this id. It is asked first, and once for each scenario,
+        because most checks of a whole scenario belong to a single one.
     unmet: decides from the exchange; returns the precondition that it does not meet, or None if it meets all.
     """
 
     applies_to: Callable[[Scenario, Step, Contract], bool]
     unmet: Callable[[Exchange], str | None] = no_precondition
+    in_scenario: Callable[[str], bool] = any_scenario
 
 
 Round: TypeAlias = "Mapping[str, Exchange]"

@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase, translate
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.check import Applicability, NotExercised, NotObserved
+from conformance.check import Applicability, NotExercised, NotObserved, no_precondition
 from conformance.exchange import SWITCHED
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ def not_generated(applicability: Applicability) -> Applicability:
             not is_generated(scenario, step) and applicability.applies_to(scenario, step, contract)
         ),
         applicability.unmet,
+        applicability.in_scenario,
     )
 
 
@@ -229,6 +230,7 @@ def at_temperature_0(applicability: Applicability) -> Applicability:
             and applicability.applies_to(scenario, step, contract)
         ),
         applicability.unmet,
+        applicability.in_scenario,
     )
 
 
@@ -239,4 +241,5 @@ def in_scenario(pattern: str, step_pattern: str = "*", *, refused: bool = False)
     def applies_to(scenario: Scenario, step: Step, _contract: Contract) -> bool:
         return matches_id(scenario.id) is not None and matches_name(step.name) is not None
 
-    return Applicability(applies_to, why_not_refused) if refused else Applicability(applies_to)
+    unmet = why_not_refused if refused else no_precondition
+    return Applicability(applies_to, unmet, lambda identity: matches_id(identity) is not None)

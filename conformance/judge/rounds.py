@@ -64,7 +64,7 @@ def trial(
             if decision == "ignored":
                 yield Finding("/rounds", f"{expected}, in most rounds", f"in {sum(results)} of {len(results)} rounds")
 
-        on = Applicability(applies_to)
+        on = Applicability(applies_to, in_scenario=lambda identity: scenario is None or identity == scenario)
         return Check(identity, claim, help_text, on, judge, by_subject=scenario is None, trial=own_trial)
 
     return make

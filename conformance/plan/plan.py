@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.errors import UsageError
 from conformance.plan.assertion import Assertion
@@ -19,7 +20,7 @@ from openapi.did_you_mean import suggest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from conformance.check import Check
+    from conformance.check import Applicability, Check
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Capability, Contract
 
@@ -77,7 +78,7 @@ def make_plan(
     or all if `thorough`. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if a
     pattern of `only` matches nothing.
     """
-    demanded = _list_demanded(contract, checks)
+    demanded = _group_demanded(contract, checks)
     assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
     assertions += more
     if topics:
@@ -128,23 +129,46 @@ def _expected(row: Requirement, contract: Contract) -> bool:
     return row.capability is None or row.capability in contract.capabilities
 
 
-def _list_demanded(contract: Contract, checks: Mapping[str, Check]) -> list[tuple[Check, Requirement]]:
-    """Return the checks that the contract requires, each with its requirement."""
-    rows = ((check, contract.requirements.get(check.id)) for check in checks.values())
-    return [(check, row) for check, row in rows if row is not None and _expected(row, contract)]
+_Row: TypeAlias = "tuple[int, Check, Requirement]"
 
 
-def _assertions(
-    contract: Contract, scenario: Scenario, demanded: Collection[tuple[Check, Requirement]]
-) -> Iterator[Assertion]:
+@dataclass(frozen=True, slots=True)
+class _Demanded:
+    """The checks that a contract requires, each with its requirement and its place in the order of all checks.
+
+    by_condition: grouped by when they apply, because many checks share a condition.
+    by_subject: those that judge the fact that a step tests, by the id of the check.
+    """
+
+    by_condition: tuple[tuple[Applicability, list[_Row]], ...]
+    by_subject: Mapping[str, _Row]
+
+
+def _group_demanded(contract: Contract, checks: Mapping[str, Check]) -> _Demanded:
+    conditions: dict[int, tuple[Applicability, list[_Row]]] = {}
+    by_subject = {}
+    for place, check in enumerate(checks.values()):
+        requirement = contract.requirements.get(check.id)
+        if requirement is None or not _expected(requirement, contract):
+            continue
+        row = (place, check, requirement)
+        if check.by_subject:
+            by_subject[check.id] = row
+        else:
+            conditions.setdefault(id(check.on), (check.on, []))[1].append(row)
+    return _Demanded(tuple(conditions.values()), by_subject)
+
+
+def _assertions(contract: Contract, scenario: Scenario, demanded: _Demanded) -> Iterator[Assertion]:
     is_pruned = any(step.pruned for step in scenario.steps)
+    conditions = [(on, rows) for on, rows in demanded.by_condition if on.in_scenario(scenario.id)]
     for step in scenario.steps:
         subject = scenario.subject_of(step)
-        for check, row in demanded:
-            if check.by_subject and (subject is None or subject.check != check.id):
-                continue
-            if not check.on.applies_to(scenario, step, contract):
-                continue
+        judging = [row for on, rows in conditions if on.applies_to(scenario, step, contract) for row in rows]
+        own_row = demanded.by_subject.get(subject.check) if subject is not None else None
+        if own_row is not None and own_row[1].on.applies_to(scenario, step, contract):
+            judging.append(own_row)
+        for _, check, row in sorted(judging, key=itemgetter(0)):
             if check.by_subject and subject is not None:
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 yield Assertion(check, scenario, step, own, subject.summary)
@@ -154,6 +178,8 @@ def _assertions(
 
 def _is_pruned(row: Requirement, check: Check, scenario: Scenario, step: Step) -> bool:
     """Return whether the parameter that a requirement is about was left out of the requests that would show it."""
+    if row.parameter is None:
+        return False
     names = check.steps(scenario, step, ())
     pruned = {name for other in scenario.steps if other.name in names for name in other.pruned}
     return row.parameter in pruned

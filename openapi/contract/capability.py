@@ -6,12 +6,11 @@ nothing, are still accepted.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT, Keyword
-from openapi.contract.resolution import walk_tree
+from openapi.contract.resolution import copy_tree, walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,7 +121,7 @@ def _narrow(schema: Schema, gone: frozenset[str], removed: frozenset[str]) -> Sc
     """Copy a schema, restrict properties of missing capabilities to neutral values and drop branches that refer to
     removed schemas.
     """
-    narrowed = copy.deepcopy(schema)
+    narrowed = copy_tree(schema)
     references = {f"#/components/schemas/{name}" for name in removed}
     for key, value, holder in list(walk_tree(narrowed)):
         if key in ("anyOf", "oneOf") and isinstance(value, list):

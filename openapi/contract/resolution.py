@@ -72,16 +72,22 @@ def dialect_files() -> dict[str, str]:
     return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
 
 
-def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
+def resolve(dialect: str) -> Tree:
     """Return the tree of a dialect with every reference resolved. Every call returns a new copy.
 
     Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
     does not fit.
     """
-    if dialect in _within:
-        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*_within, dialect))}")
+    tree: Tree = copy_tree(_resolve_dialect(dialect, ()))
+    return tree
+
+
+@cache
+def _resolve_dialect(dialect: str, within: tuple[str, ...]) -> Tree:
+    if dialect in within:
+        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*within, dialect))}")
     path = dialect_files()[dialect]
-    return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
+    return _resolve_tree(read(path), f"openapi/{path}", (*within, dialect))
 
 
 def resolve_file(path: Path) -> Tree:
@@ -106,7 +112,7 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...]) -> Tree:
             f"{path}: extends: unknown dialect {parent!r}: expected one of {', '.join(dialect_files())}"
         )
     else:
-        tree = resolve(parent, _within=within)
+        tree = copy_tree(_resolve_dialect(parent, within))
         tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
         tree["documents"] = _expand_shapes(
             own.get("documents", {}), path
@@ -200,6 +206,13 @@ def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> 
             holder.append(value)
             return
     holder[keys.get(key, key)] = value
+
+
+def copy_tree(value: Any) -> Any:
+    """Return a copy of nested mappings and lists, several times as fast as `copy.deepcopy`."""
+    if isinstance(value, dict):
+        return {key: copy_tree(item) for key, item in value.items()}
+    return [copy_tree(item) for item in value] if isinstance(value, list) else value
 
 
 def walk_tree(value: Any) -> Iterator[tuple[str, Any, Tree]]:

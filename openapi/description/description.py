@@ -7,11 +7,11 @@ not JSON.
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from openapi.contract.resolution import copy_tree
 from openapi.description.examples import KIND_SUMMARY, make_examples
 from openapi.description.request_schema import request_schema
 from openapi.schema.json_schema import REFERENCE
@@ -84,8 +84,8 @@ def describe(contract: Contract) -> dict[str, Any]:
         "components": {
             "schemas": {
                 REQUEST: request_schema(contract, examples.parameters),
-                **copy.deepcopy(dict(contract.schemas)),
-                "ErrorEnvelope": copy.deepcopy(contract.errors.schema),
+                **copy_tree(dict(contract.schemas)),
+                "ErrorEnvelope": copy_tree(contract.errors.schema),
             }
         },
     }
@@ -126,7 +126,7 @@ def _media(schema: str, examples: Iterable[Example]) -> dict[str, Any]:
     return {
         "schema": {"$ref": f"{REFERENCE}{schema}"},
         "examples": {
-            example.name: {"summary": example.summary, "value": copy.deepcopy(example.value)} for example in examples
+            example.name: {"summary": example.summary, "value": copy_tree(example.value)} for example in examples
         },
     }
 

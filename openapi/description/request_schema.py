@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT
+from openapi.contract.resolution import copy_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def request_schema(contract: Contract, examples: Mapping[str, list[Any]]) -> Sch
 
 def _parameter_schema(parameter: Parameter, examples: list[Any]) -> Schema:
     """Build the schema of a parameter, with null if it is accepted."""
-    schema = copy.deepcopy(parameter.schema)
+    schema = copy_tree(parameter.schema)
     if parameter.null.expect == "accept":
         schema = _or_null(schema)
     notes: Schema = {"description": parameter.summary, "x-source": parameter.source}
@@ -61,7 +61,7 @@ def _parameter_schema(parameter: Parameter, examples: list[Any]) -> Schema:
     if parameter.interpretation:
         notes["x-interpretation"] = parameter.interpretation
     if examples:
-        notes["examples"] = copy.deepcopy(examples)
+        notes["examples"] = copy_tree(examples)
     return {**notes, **schema}
 
 

@@ -14,6 +14,7 @@ import jsonschema_rs
 
 from openapi.description.body_request import BodyRequest
 from openapi.description.description import REQUEST, describe
+from openapi.description.schema_outline import SchemaOutline
 from openapi.schema.excerpt import find_errors
 from openapi.schema.json_schema import REFERENCE
 from openapi.schema.problem import Problem, describe_errors
@@ -81,6 +82,7 @@ class Validator:
         self.contract = contract
         self.document = describe(contract)
         self._compiled: dict[str, jsonschema_rs.Validator] = {}
+        self._outlines: dict[str, SchemaOutline] = {}
 
     def prepare(self) -> None:
         """Import openapi-core and compile the request schemas now, so that the first request does not wait for it."""
@@ -111,6 +113,13 @@ class Validator:
     def request_problems(self, body: object) -> tuple[Problem, ...]:
         """Validate a request body, without the HTTP request around it."""
         return self.problems(REQUEST, body)
+
+    def outline(self, schema: str) -> SchemaOutline:
+        """Return the outline of a schema of the description, by its name."""
+        if schema not in self._outlines:
+            named = self.document["components"]["schemas"]
+            self._outlines[schema] = SchemaOutline(named, [named[schema]])
+        return self._outlines[schema]
 
     def _at(self, pointer: str) -> jsonschema_rs.Validator:
         if pointer not in self._compiled:

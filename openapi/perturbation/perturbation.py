@@ -7,14 +7,13 @@ or only the dialects that they were written for.
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import load, load_tree
-from openapi.contract.resolution import ContractError, resolve
+from openapi.contract.resolution import ContractError, copy_tree, resolve
 from openapi.perturbation.edit import REMOVED, Edit
 from openapi.perturbation.settlement import settle
 
@@ -47,9 +46,9 @@ class Perturbation:
 
     def apply(self, tree: Tree) -> Tree:
         """Return a changed copy of a dialect's tree. Raises ContractError if the tree has no such fact."""
-        changed = copy.deepcopy(tree)
+        changed = copy_tree(tree)
         for edit in self.edits:
-            Edit(edit.path, copy.deepcopy(edit.value) if edit.value is not REMOVED else REMOVED).apply(changed)
+            Edit(edit.path, copy_tree(edit.value) if edit.value is not REMOVED else REMOVED).apply(changed)
         return changed
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.capability import narrow_rule
 from openapi.contract.parameter import ABSENT
+from openapi.contract.resolution import copy_tree
 from reference_server.upstream.kind import TEMPLATE_OPTIONS
 from reference_server.upstream.parameters import engine_parameters
 from reference_server.upstream.request_translation import ENGINE_DEFAULTS, REASONING_OFF, STOP_TOKENS
@@ -104,7 +104,7 @@ def _mark_lacking(parameter: Parameter) -> Parameter:
 def _without_measurements(schema: Schema) -> Schema:
     if not set(MEASURED_IN_ENGINE) & set(schema.get("properties", ())):
         return schema
-    smaller = deepcopy(schema)
+    smaller = copy_tree(schema)
     for name in MEASURED_IN_ENGINE:
         smaller["properties"].pop(name, None)
         if name in smaller.get("required", ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
@@ -49,11 +50,11 @@ def requests_table(plan: Plan, contract: Contract, model: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("request", "checks", "tokens", "content"):
         table.add_column(column, overflow="fold", justify="right" if column in ("checks", "tokens") else "left")
+    checks = Counter((assertion.scenario.id, assertion.step.name) for assertion in plan.assertions)
     for scenario in plan.scenarios:
         for step in scenario.steps:
-            checks = sum(assertion.scenario is scenario and assertion.step is step for assertion in plan.assertions)
-            name = f"{scenario.id}/{step.name}"
-            table.add_row(Text(name), str(checks), str(step.tokens or ""), Text(_content(step, contract, model)))
+            count, name = str(checks[scenario.id, step.name]), f"{scenario.id}/{step.name}"
+            table.add_row(Text(name), count, str(step.tokens or ""), Text(_content(step, contract, model)))
     return table
 
 

@@ -94,15 +94,15 @@ def test_measurements_that_do_not_belong_to_tokens_are_a_warning(good: Good, tim
 
 
 def test_null_counts_as_absent() -> None:
-    document = Validator(load("mindie-2.3")).document
-    assert usual_fields(document, "ChatCompletion", {"prefill_time": None, "decode_time_arr": [1]}) == {
+    outline = Validator(load("mindie-2.3")).outline("ChatCompletion")
+    assert usual_fields(outline, {"prefill_time": None, "decode_time_arr": [1]}) == {
         "prefill_time": False,
         "decode_time_arr": True,
     }
 
 
 def test_fields_that_a_document_excludes_are_found_in_every_object() -> None:
-    document = Validator(load("ovms-2024")).document
+    outline = Validator(load("ovms-2024")).outline("ChatCompletion")
     message: dict[str, Any] = {"tool_calls": [{}], "function_call": []}
     answer = {"id": "x", "system_fingerprint": None, "choices": [{"message": message}]}
-    assert excluded_fields(document, "ChatCompletion", answer) == ["choices[].message.tool_calls", "id"]
+    assert excluded_fields(outline, answer) == ["choices[].message.tool_calls", "id"]

@@ -7,22 +7,19 @@ from typing import Any
 import pytest
 
 from conformance.judge.schema_fields import unknown_fields
+from openapi.description.schema_outline import SchemaOutline
 
-DOCUMENT: dict[str, Any] = {
-    "components": {
-        "schemas": {
-            "Answer": {
-                "properties": {
-                    "id": {"type": "string"},
-                    "choices": {"type": "array", "items": {"$ref": "#/components/schemas/Choice"}},
-                    "usage": {"anyOf": [{"$ref": "#/components/schemas/Usage"}, {"type": "null"}]},
-                    "free": {"type": "object"},
-                }
-            },
-            "Choice": {"properties": {"index": {"type": "integer"}}},
-            "Usage": {"properties": {"total": {"type": "integer"}}},
+SCHEMAS: dict[str, Any] = {
+    "Answer": {
+        "properties": {
+            "id": {"type": "string"},
+            "choices": {"type": "array", "items": {"$ref": "#/components/schemas/Choice"}},
+            "usage": {"anyOf": [{"$ref": "#/components/schemas/Usage"}, {"type": "null"}]},
+            "free": {"type": "object"},
         }
-    }
+    },
+    "Choice": {"properties": {"index": {"type": "integer"}}},
+    "Usage": {"properties": {"total": {"type": "integer"}}},
 }
 
 
@@ -40,4 +37,4 @@ DOCUMENT: dict[str, Any] = {
     ],
 )
 def test_fields_without_a_property_are_returned(value: Any, expected: list[str]) -> None:
-    assert expected == unknown_fields(DOCUMENT, "Answer", value)
+    assert expected == unknown_fields(SchemaOutline(SCHEMAS, [SCHEMAS["Answer"]]), value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
-from openapi.contract.resolution import resolve
+from openapi.contract.resolution import copy_tree, resolve
 
 Tree = dict[str, Any]
 
@@ -32,7 +31,7 @@ class DeltaTree:
 
     def set(self, path: str, value: Any) -> Any:
         """Set a path to a copy of the value, and return the copy."""
-        value = copy.deepcopy(value)
+        value = copy_tree(value)
         parent_path, _, name = path.rpartition("/")
         enclosing = self._enclosing(path)
         if enclosing is not None:

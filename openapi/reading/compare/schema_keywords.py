@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.contract.resolution import copy_tree
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.interval import Interval, merge_integers
 
@@ -51,7 +51,7 @@ def make_schema(fact: Fact) -> Schema:
 
 def update_schema(node: Schema, fact: Fact, attributes: Collection[str], removed: Collection[str] = ()) -> Schema:
     """Copy a schema, express some attributes of a fact in it, and remove the keywords of others, except `type`."""
-    node = copy.deepcopy(node)
+    node = copy_tree(node)
     if fact.types and fact.format is None:
         node.pop("format", None)
     for attribute in removed:

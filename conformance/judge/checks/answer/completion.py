@@ -84,7 +84,7 @@ def answer_is_not_streamed_unasked(exchange: Exchange, context: Context) -> Iter
 @check("answer.members-known", on=PLAIN_ANSWER)
 def answer_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """An answer has the fields that the description defines and no others."""
-    if names := unknown_fields(context.validator.document, "ChatCompletion", exchange.json):
+    if names := unknown_fields(context.validator.outline("ChatCompletion"), exchange.json):
         yield Finding("/", "fields of the description", ", ".join(names))
 
 

@@ -34,7 +34,7 @@ def documented_fields_are_given(exchange: Exchange, context: Context) -> Iterato
     """A plain answer or chunk has the fields that the document prints in every example or lists without a condition."""
     seen = False
     for where, schema, value in _objects(exchange):
-        usual = usual_fields(context.validator.document, schema, value)
+        usual = usual_fields(context.validator.outline(schema), value)
         seen = seen or bool(usual)
         if names := sorted(name for name, is_given in usual.items() if not is_given):
             yield Finding(where or "/", ", ".join(names), "absent")
@@ -47,7 +47,7 @@ def documented_fields_are_given(exchange: Exchange, context: Context) -> Iterato
 def fields_that_are_not_returned_are_absent(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """No plain answer or chunk has a field that the document lists as not supported, unless it is null or []."""
     for where, schema, value in _objects(exchange):
-        if names := excluded_fields(context.validator.document, schema, value):
+        if names := excluded_fields(context.validator.outline(schema), value):
             yield Finding(where or "/", f"no {', '.join(names)}", "present")
             return
 

@@ -154,7 +154,7 @@ def chunk_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Fin
 def chunk_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Chunks have the fields that the description defines and no others."""
     for at, chunk in chunks(exchange):
-        if names := unknown_fields(context.validator.document, "ChatCompletionChunk", chunk):
+        if names := unknown_fields(context.validator.outline("ChatCompletionChunk"), chunk):
             yield Finding(f"/events/{at}", "fields of the description", ", ".join(names))
             return
 
