@@ -86,8 +86,8 @@ class Applicability:
     """When a check applies.
 
     applies_to: decides from the plan whether the check judges a step.
-    in_scenario: whether it can judge any step of a scenario with this id. It is asked first, and once for each scenario,
-        because most checks of a whole scenario belong to a single one.
+    in_scenario: whether it can judge any step of a scenario with this id. It is asked once for each scenario, because
+        most checks of a whole scenario belong to a single one.
     unmet: decides from the exchange; returns the precondition that it does not meet, or None if it meets all.
     """
 

@@ -25,6 +25,8 @@ from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclud
 from openapi.address import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
     from conformance.run.saved_requests import ReusableExchanges
@@ -142,8 +144,10 @@ def _rebuild(
                 record.exchanges[scenario.id, step.name] = exchange
     canaries = (exchange for identity, exchange in exchanges.items() if identity.startswith(f"{prefix}{CANARY}/"))
     record.exchanges.update(((CANARY, exchange.step), exchange) for exchange in canaries)
-    known_steps = {*record.exchanges, *record.missing}
-    unrecorded = tuple(scenario.id for scenario in needed.scenarios if _is_incomplete(needed, scenario, record))
+    known_steps, trials = {*record.exchanges, *record.missing}, Trials(needed)
+    unrecorded = tuple(
+        scenario.id for scenario in needed.scenarios if _is_incomplete(scenario, known_steps, record, trials)
+    )
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = PreparedRun(
         replace(options, dialect=contract.name),
@@ -156,16 +160,14 @@ def _rebuild(
     return RebuiltRun(prepared, record, unrecorded)
 
 
-def _is_incomplete(plan: Plan, scenario: Scenario, record: Record) -> bool:
+def _is_incomplete(scenario: Scenario, known: Set[tuple[str, str]], record: Record, trials: Trials) -> bool:
     """Return whether the record lacks a step that a run would have sent.
 
     Steps of later rounds count only if an undecided trial still needs them.
     """
-    known = {*record.exchanges, *record.missing}
     absent = [step for step in scenario.steps if (scenario.id, step.name) not in known]
     if any(step.round <= 1 for step in absent):
         return True
-    trials = Trials(plan)
     for number in sorted({step.round for step in absent}):
         keys = [(scenario.id, step.name) for step in scenario.steps if step.round < number]
         earlier = {key: record.exchanges[key] for key in keys if key in record.exchanges}

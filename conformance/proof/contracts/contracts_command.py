@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -47,9 +48,9 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
     console = Console(highlight=False)
     started_s = time.monotonic()
     try:
-        variants = _draw(count, seed, dialect, keep)
+        drawn = _choose(count, seed, dialect, keep)
         with show_progress("starting the server") as show, start_fault_host() as host:
-            failures = asyncio.run(_test_all(host, variants, console, show, thorough=thorough))
+            failures = asyncio.run(_test_all(host, drawn, console, show, thorough=thorough))
     except (UsageError, ContractError) as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)
@@ -59,46 +60,50 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
     false_positives = sum(bool(result.false_positives) for result in failures)
     missed = sum(len(result.missed) for result in failures)
     console.print(
-        f"{len(variants)} contracts, {false_positives} with false positives, {missed} missed perturbations, "
+        f"{len(drawn)} contracts, {false_positives} with false positives, {missed} missed perturbations, "
         f"{time.monotonic() - started_s:.0f} s"
     )
     sys.exit(FAILURE if failures else SUCCESS)
 
 
-def _draw(count: int, seed: int, dialect: str | None, keep: str | None) -> list[tuple[int, Variant]]:
-    """Return the variants to test, each with its seed: of one dialect, or of all dialects in turn."""
+def _choose(count: int, seed: int, dialect: str | None, keep: str | None) -> list[tuple[int, Callable[[], Variant]]]:
+    """Return the seed of each variant to test, and a function that draws it: of one dialect, or of all in turn."""
     dialects = list_dialects() if dialect is None else (load_contract(dialect).name,)
-    drawn = [
-        (seed + index, draw_variant(dialects[(seed + index) % len(dialects)], seed + index)) for index in range(count)
-    ]
+    numbers = range(seed, seed + count)
     if keep is None:
-        return drawn
+        return [(number, partial(draw_variant, dialects[number % len(dialects)], number)) for number in numbers]
     if dialect is None or count != 1:
         raise UsageError("--keep selects perturbations of one contract: add --dialect and --count 1")
-    (number, variant) = drawn[0]
+    variant = _keep(draw_variant(dialects[0], seed), keep)
+    return [(seed, lambda: variant)]
+
+
+def _keep(variant: Variant, keep: str) -> Variant:
+    """Return the variant with some of its perturbations, by their places."""
     try:
         kept = tuple(variant.perturbations[int(index)] for index in keep.split(","))
     except (IndexError, ValueError) as error:
         known = ", ".join(map(str, range(len(variant.perturbations))))
         raise UsageError(f"invalid --keep {keep!r}: expected some of {known}, separated by commas") from error
-    return [(number, Variant(variant.dialect, kept))]
+    return Variant(variant.dialect, kept)
 
 
 async def _test_all(
     host: RunningFaultHost,
-    variants: Sequence[tuple[int, Variant]],
+    drawn: Sequence[tuple[int, Callable[[], Variant]]],
     console: Console,
     show: Callable[[str], None],
     *,
     thorough: bool,
 ) -> list[VariantResult]:
-    """Test the variants, a few at a time, and print each failure. Return the failures."""
+    """Draw and test the variants, a few at a time, and print each failure. Return the failures."""
     free, judge = asyncio.Semaphore(CONCURRENT_VARIANTS), VariantJudge(host, thorough=thorough)
     done = 0
 
-    async def run(number: int, variant: Variant) -> VariantResult | None:
+    async def run(number: int, draw: Callable[[], Variant]) -> VariantResult | None:
         nonlocal done
         async with free:
+            variant = await asyncio.to_thread(draw)
             result = await judge.judge(variant)
             if not result.holds:
                 result = await shrink(result, judge.judge)
@@ -106,10 +111,10 @@ async def _test_all(
         if not result.holds:
             for line in _describe(number, variant, result):
                 console.print(escape(line), soft_wrap=True)
-        show(f"{done} of {len(variants)} contracts; last: {variant.dialect}, seed {number}")
+        show(f"{done} of {len(drawn)} contracts; last: {variant.dialect}, seed {number}")
         return None if result.holds else result
 
-    results = await asyncio.gather(*(run(number, variant) for number, variant in variants))
+    results = await asyncio.gather(*(run(number, draw) for number, draw in drawn))
     return [result for result in results if result is not None]
 
 
