@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,10 +38,23 @@ def contract(request: pytest.FixtureRequest) -> Contract:
     return load(request.param)
 
 
+@cache
+def trace_dialect(dialect: str) -> tuple[TracedSentence, ...]:
+    """Return the sentences of a dialect with what tests them. Drafting the plan takes more than a second."""
+    return trace_sentences(load(dialect))
+
+
 @pytest.fixture
 def traced(contract: Contract) -> tuple[TracedSentence, ...]:
     """The sentences of the dialect with what tests them."""
-    return trace_sentences(contract)
+    return trace_dialect(contract.name)
+
+
+@cache
+def map_places(dialect: str) -> CoverageMap:
+    """Return what tests each place of a dialect's contract."""
+    contract = load(dialect)
+    return CoverageMap(contract, draft(contract, declare_everything(contract)))
 
 
 def strongest(keywords: set[Keyword]) -> Keyword:
@@ -133,14 +147,12 @@ REACHED = {
 
 @pytest.mark.parametrize("place", REACHED)
 def test_a_place_has_the_scenarios_that_are_about_it(place: str) -> None:
-    contract = load("mindie-2.3")
-    coverage = CoverageMap(contract, draft(contract, declare_everything(contract)))
+    coverage = map_places("mindie-2.3")
     assert {assertion.scenario.id for assertion in coverage.find_by_path(place)} == REACHED[place]
 
 
 def test_a_schema_of_answers_is_tested_by_answers_and_a_schema_of_requests_by_its_parameter() -> None:
-    contract = load("mindie-2.3")
-    coverage = CoverageMap(contract, draft(contract, declare_everything(contract)))
+    coverage = map_places("mindie-2.3")
     assert {assertion.check.id for assertion in coverage.find_by_path("schemas/Choice/required/message")} == {
         "answer.fits-schema"
     }
@@ -153,8 +165,7 @@ def test_a_schema_of_answers_is_tested_by_answers_and_a_schema_of_requests_by_it
 
 
 def test_a_default_is_tested_by_a_pair_of_requests() -> None:
-    contract = load("mindie-2.3")
-    coverage = CoverageMap(contract, draft(contract, declare_everything(contract)))
+    coverage = map_places("mindie-2.3")
     assertions = coverage.find_by_path("parameters/temperature/default")
     assert {"parameters.temperature.default-held"} == {assertion.requirement.id for assertion in assertions}
 

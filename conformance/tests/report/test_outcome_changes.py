@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.report.results import to_json
 from conformance.report.writers import outcome_changes
 from conformance.report.writers.outcome_changes import BETTER, LOST, OTHER, WORSE, compare_results
+from conformance.tests.report.judgements import results_with_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,3 +85,22 @@ def test_diff_fails_for_lost_requirements_unless_they_are_allowed(
     assert (refused.code, allowed.code) == (1, 0)
     assert "0 worse, 1 no longer judged, 0 better, 1 changed" in refused.stdout
     assert "why it is no longer judged" in refused.stdout
+
+
+def test_requirements_that_got_worse_between_two_runs_are_listed(good: Good) -> None:
+    before, after = json.loads(good.results), results_with_failures(good)
+    changes = list(compare_results(before, after))
+    assert changes
+    assert {WORSE} == {change.kind for change in changes}
+    assert {BETTER} == {change.kind for change in compare_results(after, before)}
+    assert not list(compare_results(after, after))
+
+
+def test_diff_exits_with_1_if_a_requirement_got_worse(
+    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    good = read_good("mindie-2.3")
+    (tmp_path / "a.json").write_text(good.results, encoding="utf-8")
+    (tmp_path / "b.json").write_text("".join(to_json(results_with_failures(good))), encoding="utf-8")
+    assert [chatproof("diff", *names).code for names in (("a.json", "a.json"), ("a.json", "b.json"))] == [0, 1]
+    assert "worse" in chatproof("diff", "a.json", "b.json").stdout

@@ -16,19 +16,18 @@ import pytest
 from rich.console import Console
 
 from conformance.cli.options import REPORT_KINDS
-from conformance.proof.editing.answers import edit_answer
-from conformance.proof.editing.responses import refuse
 from conformance.report import results
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
+from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal
 from conformance.report.writers import html as page
 from conformance.report.writers.cause_groups import describe_causes
+from conformance.tests.report.judgements import results_with_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conformance.tests.conftest import CommandResult, Good
+    from conformance.tests.conftest import Good
 
 HOSTILE = {
     "html": "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -68,22 +67,9 @@ def attacked(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -
     return hostile(read_good("mindie-2.3"), HOSTILE[request.param])
 
 
-def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
-    """Results with failures and warnings."""
-
-    def break_(exchange: Any) -> Any:
-        if not isinstance(exchange.json, dict) or "choices" not in exchange.json:
-            return exchange
-        if exchange.scenario == "conversation":
-            return refuse(exchange)
-        return edit_answer(exchange, lambda answer: answer.update(object="x", created=1))
-
-    return good.outcome(good.changed(break_), strict=strict).results
-
-
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_counts_of_junit_are_those_of_the_results(good: Good, strict: bool) -> None:
-    content = broken(good, strict=strict)
+    content = results_with_failures(good, strict=strict)
     suite = Xml.fromstring(junit.write(content))
     rows = content["requirements"]
     cases = suite.findall("testcase")
@@ -166,7 +152,7 @@ def test_markup_from_a_server_is_shown_literally(read_good: Callable[[str], Good
 
 
 def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> None:
-    content = broken(good)
+    content = results_with_failures(good)
     text = shown(content)
     assert not [
         row["id"] for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN") and row["id"] not in text
@@ -175,7 +161,7 @@ def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> 
 
 
 def test_the_terminal_report_states_that_nothing_was_judged(good: Good) -> None:
-    content = broken(good)
+    content = results_with_failures(good)
     assert "nothing was judged" not in shown(content)
     rows = [row for row in content["requirements"] if row["outcome"] == "NOT_EXERCISED"]
     assert "nothing was judged: the run exercised none of the requirements" in shown({**content, "requirements": rows})
@@ -191,7 +177,7 @@ def test_the_first_line_neutralizes_the_name_of_a_model(name: str) -> None:
 
 
 def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> None:
-    content = broken(good)
+    content = results_with_failures(good)
     before = json.dumps(content, default=list)
     assert all(write(content) for write in WRITERS.values())
     assert before == json.dumps(content, default=list)
@@ -232,7 +218,7 @@ def test_html_contains_the_text_of_a_server_only_as_text(attacked: dict[str, Any
 def test_the_page_lists_failures_first_and_folds_outcomes_that_need_no_action(
     read_good: Callable[[str], Good],
 ) -> None:
-    content = broken(read_good("mindie-2.3"))
+    content = results_with_failures(read_good("mindie-2.3"))
     _, listed = page.write(content).split("<h2>All requirements</h2>")
     groups = re.findall(r'<details( open)?><summary><span class="w (\w+)">\2</span> (\d+)', listed)
     order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
@@ -243,7 +229,7 @@ def test_the_page_lists_failures_first_and_folds_outcomes_that_need_no_action(
 
 
 def test_the_security_policy_of_the_page_allows_its_own_style(good: Good) -> None:
-    written = page.write(broken(good))
+    written = page.write(results_with_failures(good))
     style = re.search("<style>(.*?)</style>", written, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
@@ -257,7 +243,7 @@ def test_a_badge_is_a_valid_image_whatever_a_server_sends(attacked: dict[str, An
 
 
 def test_a_badge_in_a_json_file_has_the_format_of_shields_io(good: Good, tmp_path: Path) -> None:
-    content = broken(good)
+    content = results_with_failures(good)
     names = ("b.json", "b.json.gz", "b.svg", "b")
     report_files.write_reports([("badge", tmp_path / name) for name in names], content)
     plain, packed, *pictures = [(tmp_path / name).read_bytes() for name in names]
@@ -273,7 +259,7 @@ def test_a_badge_in_a_json_file_has_the_format_of_shields_io(good: Good, tmp_pat
 
 
 def test_sarif_has_a_rule_for_every_requirement_and_a_result_for_every_finding(good: Good) -> None:
-    content = broken(good)
+    content = results_with_failures(good)
     (run,) = json.loads(sarif.write(content))["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [row["id"] for row in content["requirements"]] == rules
@@ -294,29 +280,10 @@ def test_sarif_is_plain_text_whatever_a_server_sends(attacked: dict[str, Any]) -
 
 @pytest.mark.parametrize("kind", ["junit", "markdown", "html", "sarif"])
 def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callable[[str], Good], kind: str) -> None:
-    written = WRITERS[kind](broken(read_good("siliconstorm")))
+    written = WRITERS[kind](results_with_failures(read_good("siliconstorm")))
     assert "curl --silent" in written
     assert "$API_KEY" in written
-    assert "curl --silent" in shown(broken(read_good("siliconstorm")))
-
-
-def test_requirements_that_got_worse_between_two_runs_are_listed(good: Good) -> None:
-    before, after = json.loads(good.results), broken(good)
-    changes = list(outcome_changes.compare_results(before, after))
-    assert changes
-    assert {outcome_changes.WORSE} == {change.kind for change in changes}
-    assert {outcome_changes.BETTER} == {change.kind for change in outcome_changes.compare_results(after, before)}
-    assert not list(outcome_changes.compare_results(after, after))
-
-
-def test_diff_exits_with_1_if_a_requirement_got_worse(
-    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
-) -> None:
-    good = read_good("mindie-2.3")
-    (tmp_path / "a.json").write_text(good.results, encoding="utf-8")
-    (tmp_path / "b.json").write_text("".join(results.to_json(broken(good))), encoding="utf-8")
-    assert [chatproof("diff", *names).code for names in (("a.json", "a.json"), ("a.json", "b.json"))] == [0, 1]
-    assert "worse" in chatproof("diff", "a.json", "b.json").stdout
+    assert "curl --silent" in shown(results_with_failures(read_good("siliconstorm")))
 
 
 def test_every_outcome_has_a_style() -> None:
@@ -329,7 +296,7 @@ def test_the_help_of_report_lists_every_kind() -> None:
 
 def with_consequence(good: Good) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Results with failures, one of which is made a consequence of another one; the cause and the consequence."""
-    content = json.loads("".join(results.to_json(broken(good))))
+    content = json.loads("".join(results.to_json(results_with_failures(good))))
     cause, consequence = [row for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN")][:2]
     for row in content["requirements"]:
         row["causes"] = []
