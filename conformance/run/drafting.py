@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from conformance.errors import UsageError
 from conformance.judge import schemathesis_oracle as oracle
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from conformance.report.waivers import Waiver
     from openapi.contract.contract import Contract
 
+KEPT: Final = 4  # plans; each has some megabytes
+
 
 def draft(
     contract: Contract,
@@ -38,6 +41,23 @@ def draft(
 
     `only` and `topics` select checks, of which the plan sends few requests, or all if `thorough`.
     """
+    known = frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
+    return _draft(contract, known, only, topics, wanted, thorough=thorough)
+
+
+@lru_cache(maxsize=KEPT)
+def _draft(
+    contract: Contract,
+    known: tuple[frozenset[str], frozenset[str], frozenset[str]],
+    only: tuple[str, ...],
+    topics: tuple[str, ...],
+    wanted: Draw,
+    *,
+    thorough: bool,
+) -> Plan:
+    """Draft a plan. Cached: it takes up to a second, and a run drafts some of its plans twice."""
+    declared, denied, neutral_only = known
+    capabilities = DeclaredCapabilities(declared, denied, "", neutral_only=neutral_only)
     undeclared = (
         *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
         *_unsupported_parameters(contract, capabilities),
@@ -49,7 +69,7 @@ def draft(
     plan = make_plan(narrowed, scenarios, gather_checks(), only, undeclared, topics, more, thorough=thorough)
     if undeclared and plan.uncovered:
         # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
-        everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), capabilities.source)
+        everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "")
         complete = draft(contract, everything)
         remaining = {*complete.uncovered, *(row for row, _ in complete.left_out)}
         uncovered = tuple(row for row in plan.uncovered if row in remaining)

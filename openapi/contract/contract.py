@@ -88,9 +88,12 @@ class Requirement:
         return rest.partition("/")[0] if kind == "request" and rest else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contract:
-    """One resolved dialect. Every source has the form `document-id#anchor`."""
+    """One resolved dialect. Every source has the form `document-id#anchor`.
+
+    A contract is equal only to itself, so plans and descriptions can be kept for it.
+    """
 
     name: str
     aliases: tuple[str, ...]

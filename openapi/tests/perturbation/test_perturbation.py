@@ -33,7 +33,7 @@ def test_the_same_seed_draws_the_same_variant(dialect: str) -> None:
 def test_the_name_of_a_variant_says_all_that_a_server_needs(dialect: str) -> None:
     variant = draw_variant(dialect, 3)
     named = from_text(variant.to_text())
-    assert (named.build(), named.lacking) == (variant.build(), variant.lacking)
+    assert (repr(named.build()), named.lacking) == (repr(variant.build()), variant.lacking)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -52,7 +52,7 @@ def test_every_value_that_a_variant_states_agrees_with_its_schemas(dialect: str)
 
 
 def test_a_variant_without_perturbations_is_the_dialect() -> None:
-    assert Variant("ovms-2024").build() == load("ovms-2024")
+    assert Variant("ovms-2024").build() is load("ovms-2024")
 
 
 def test_a_tighter_bound_refuses_what_was_accepted() -> None:
