@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+T = TypeVar("T")
 Tree = dict[str, Any]
 
 IDENTITY = ("id", "aliases", "title", "document")  # keys that every dialect file has
@@ -78,8 +79,7 @@ def resolve(dialect: str) -> Tree:
     Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
     does not fit.
     """
-    tree: Tree = copy_tree(_resolve_dialect(dialect, ()))
-    return tree
+    return copy_tree(_resolve_dialect(dialect, ()))
 
 
 @cache
@@ -208,11 +208,16 @@ def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> 
     holder[keys.get(key, key)] = value
 
 
-def copy_tree(value: Any) -> Any:
+def copy_tree(value: T) -> T:
     """Return a copy of nested mappings and lists, several times as fast as `copy.deepcopy`."""
+    copied: T = _copy(value)
+    return copied
+
+
+def _copy(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: copy_tree(item) for key, item in value.items()}
-    return [copy_tree(item) for item in value] if isinstance(value, list) else value
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def walk_tree(value: Any) -> Iterator[tuple[str, Any, Tree]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -86,7 +87,7 @@ class VariantJudge:
         name = VARIANT + variant.to_text()
         plan = await self._draft(name, contract)
         sent = plan if self._thorough else narrow(plan, sample_changed(variant, plan, unperturbed))
-        rows, requests = await _report(self._host, name, sent)
+        rows, requests = await _report(self._host, name, sent, plan)
         lacking = {capability.name for capability in unperturbed.undeclared}
         shown_by = [
             (item, find_scenarios(item, plan))
@@ -143,11 +144,19 @@ def _draft(contract: Contract, description: object, *, key: bool) -> Plan:
     return draft(contract, capabilities.with_key(contract, key=key))
 
 
-async def _report(host: RunningFaultHost, name: str, plan: Plan) -> tuple[list[str], int]:
-    """Return what a strict run reports about the server of a variant."""
-    judgements, record = await _send(host, name, plan)
-    report = await asyncio.to_thread(build_report, plan, judgements, strict=True, exhausted=None)
-    failing = [row for row in report.rows if _is_failure(row)]
+async def _report(host: RunningFaultHost, name: str, sent: Plan, complete: Plan) -> tuple[list[str], int]:
+    """Return what a strict run reports about the server of a variant.
+
+    What a requirement is about may be shown only by scenarios that are not sent, so it may be untestable then.
+    """
+    judgements, record = await _send(host, name, sent)
+    report = await asyncio.to_thread(build_report, sent, judgements, strict=True, exhausted=None)
+    judged, demanded = (Counter(item.requirement.id for item in plan.assertions) for plan in (sent, complete))
+    failing = [
+        row
+        for row in report.rows
+        if _is_failure(row) and (row.outcome is not Outcome.UNTESTABLE or judged[row.id] == demanded[row.id])
+    ]
     return [_describe(row) for row in failing], record.requests
 
 
