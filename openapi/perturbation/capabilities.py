@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openapi.contract.capability import request_for
 from openapi.perturbation.perturbation import Perturbation
 
 if TYPE_CHECKING:
@@ -21,6 +22,6 @@ def perturb_capabilities(contract: Contract) -> Iterator[Perturbation]:
                 before="declared",
                 after="denied",
                 line=f"{name}: not supported",
-                shown_by=(f"parameters.lacking-refused.{name}",),
+                shown_by=(f"parameters.lacking-refused.{name}",) if request_for(name, contract.parameters) else (),
                 lacks=name,
             )

@@ -56,9 +56,10 @@ def _are_apart(one: Perturbation, other: Perturbation, contract: Contract) -> bo
 
 
 def _subjects(perturbation: Perturbation, contract: Contract) -> frozenset[str]:
-    """Return the first two steps of the path of the fact; for a capability, also those of its parameters."""
-    steps = perturbation.fact.split("/")
-    subject = "errors" if steps[0] == "errors" else "/".join(steps[:2])
-    parameters = contract.parameters.values()
-    narrowed = (f"parameters/{item.name}" for item in parameters if item.capability == perturbation.lacks)
-    return frozenset({subject} if perturbation.lacks is None else {subject, *narrowed})
+    """Return the first two steps of the paths of the fact and its edits; for a capability, those of its parameters."""
+    paths = (perturbation.fact, *(edit.path for edit in perturbation.edits))
+    subjects = {"errors" if path.startswith("errors/") else "/".join(path.split("/")[:2]) for path in paths}
+    if perturbation.lacks is not None:
+        parameters = contract.parameters.values()
+        subjects |= {f"parameters/{item.name}" for item in parameters if item.capability == perturbation.lacks}
+    return frozenset(subjects)

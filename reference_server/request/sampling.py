@@ -170,8 +170,8 @@ def _choice_params(contract: Contract, sent: Mapping[str, Any], given: Mapping[s
     """Return the parameters about the number of choices and about beam search.
 
     A dialect with use_beam_search turns beam search on by it. The width is n, as in vLLM and MindIE's source, or
-    best_of if that is greater. Without that parameter, a best_of above 1 turns beam search on and is the width
-    (ovms-2024.4#request/unsupported/use_beam_search).
+    best_of if that is greater. Where the document names that parameter as unsupported, a best_of above 1 turns beam
+    search on and is the width (ovms-2024.4#request/unsupported/use_beam_search).
 
     If the dialect returns all of best_of, that is the number of choices, whatever n is.
 
@@ -180,7 +180,8 @@ def _choice_params(contract: Contract, sent: Mapping[str, Any], given: Mapping[s
     beam is its own group.
     """
     n, best_of = _integer(given.get("n")) or 1, _integer(sent.get("best_of"))
-    if not given.get("use_beam_search", (best_of or 1) > 1):
+    by_best_of = "use_beam_search" in contract.unsupported and (best_of or 1) > 1
+    if not given.get("use_beam_search", by_best_of):
         returns_all = best_of is not None and contract.answer.best_of == "all"
         return {"n": best_of if returns_all else n, "best_of": best_of}
     width = max(n, best_of or 1)
