@@ -158,14 +158,17 @@ def names() -> dict[str, str]:
     return ids
 
 
-@cache
 def load(name: str) -> Contract:
-    """Return the contract of a dialect, by id or alias. Raises ContractError for an unknown name."""
+    """Return the contract of a dialect, by id or alias, always the same. Raises ContractError for an unknown name."""
     known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow
     if name not in known:
         expected = ", ".join(sorted(known))
         raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
-    dialect = known[name]
+    return _load(known[name])
+
+
+@cache
+def _load(dialect: str) -> Contract:
     return _load_consistent(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 

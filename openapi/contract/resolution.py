@@ -73,21 +73,16 @@ def dialect_files() -> dict[str, str]:
     return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
 
 
-def resolve(dialect: str) -> Tree:
+def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     """Return the tree of a dialect with every reference resolved. Every call returns a new copy.
 
     Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
     does not fit.
     """
-    return copy_tree(_resolve_dialect(dialect, ()))
-
-
-@cache
-def _resolve_dialect(dialect: str, within: tuple[str, ...]) -> Tree:
-    if dialect in within:
-        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*within, dialect))}")
+    if dialect in _within:
+        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*_within, dialect))}")
     path = dialect_files()[dialect]
-    return _resolve_tree(read(path), f"openapi/{path}", (*within, dialect))
+    return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
 
 
 def resolve_file(path: Path) -> Tree:
@@ -112,7 +107,7 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...]) -> Tree:
             f"{path}: extends: unknown dialect {parent!r}: expected one of {', '.join(dialect_files())}"
         )
     else:
-        tree = copy_tree(_resolve_dialect(parent, within))
+        tree = resolve(parent, _within=within)
         tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
         tree["documents"] = _expand_shapes(
             own.get("documents", {}), path

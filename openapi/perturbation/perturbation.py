@@ -10,6 +10,7 @@ import base64
 import json
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import load, load_tree
@@ -68,7 +69,7 @@ class Variant:
         """Return the contract, with all capabilities. Raises ContractError if the perturbations do not fit."""
         if not any(item.edits for item in self.perturbations):
             return load(self.dialect)
-        tree = resolve(self.dialect)
+        tree = _resolve_once(self.dialect)
         for perturbation in self.perturbations:
             tree = perturbation.apply(tree)
         where = f"{self.dialect} with {', '.join(item.fact for item in self.perturbations)}"
@@ -83,6 +84,12 @@ class Variant:
         edits = [edit.as_data() for item in self.perturbations for edit in item.edits]
         data = json.dumps([self.dialect, edits, sorted(self.lacking)], separators=(",", ":"))
         return base64.urlsafe_b64encode(zlib.compress(data.encode())).decode().rstrip("=")
+
+
+@cache
+def _resolve_once(dialect: str) -> Tree:
+    """Return the tree of a dialect, which must not be changed: perturbations change copies of it."""
+    return resolve(dialect)
 
 
 def from_text(text: str) -> Variant:

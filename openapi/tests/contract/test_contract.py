@@ -50,7 +50,7 @@ def test_names_are_unique_and_load_the_same_contract() -> None:
     assert sorted(listed) == sorted(names())
     assert len(set(listed)) == len(listed)
     for name, dialect in names().items():
-        assert load(name) == load(dialect)
+        assert load(name) is load(dialect)
     assert names()["mindie"] == "mindie-2.3"
     assert names()["mindie-vllm"] == "mindie-vllm-1.0"
     assert names()["ovms"] == "ovms-2024"
@@ -194,7 +194,7 @@ def test_unknown_capabilities_are_ignored() -> None:
 
 def test_narrowing_does_not_depend_on_the_order() -> None:
     contract = load("mindie")
-    assert contract.without({"n"}).without({"tools"}) == contract.without({"tools", "n"})
+    assert repr(contract.without({"n"}).without({"tools"})) == repr(contract.without({"tools", "n"}))
 
 
 def test_the_default_level_is_must() -> None:
