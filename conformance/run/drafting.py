@@ -21,6 +21,7 @@ from openapi.did_you_mean import suggest
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from conformance.check import Check
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
     from openapi.contract.contract import Contract
@@ -42,13 +43,14 @@ def draft(
     `only` and `topics` select checks, of which the plan sends few requests, or all if `thorough`.
     """
     known = frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
-    return _draft(contract, known, only, topics, wanted, thorough=thorough)
+    return _draft(contract, known, tuple(gather_checks().values()), only, topics, wanted, thorough=thorough)
 
 
 @lru_cache(maxsize=KEPT)
 def _draft(
     contract: Contract,
     known: tuple[frozenset[str], frozenset[str], frozenset[str]],
+    checks: tuple[Check, ...],
     only: tuple[str, ...],
     topics: tuple[str, ...],
     wanted: Draw,
@@ -66,7 +68,8 @@ def _draft(
     drawn = draw(narrowed, wanted)
     scenarios = (*list_scenarios(contract, narrowed, capabilities), *drawn)
     more = oracle.assertions(narrowed, drawn)
-    plan = make_plan(narrowed, scenarios, gather_checks(), only, undeclared, topics, more, thorough=thorough)
+    by_id = {check.id: check for check in checks}
+    plan = make_plan(narrowed, scenarios, by_id, only, undeclared, topics, more, thorough=thorough)
     if undeclared and plan.uncovered:
         # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
         everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "")

@@ -164,11 +164,12 @@ def load(name: str) -> Contract:
     if name not in known:
         expected = ", ".join(sorted(known))
         raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
-    return _load(known[name])
+    return load_dialect(known[name])
 
 
 @cache
-def _load(dialect: str) -> Contract:
+def load_dialect(dialect: str) -> Contract:
+    """Return the contract of a dialect, by id."""
     return _load_consistent(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from conformance import judging_limit
 from conformance.judge import judgement
 from conformance.judging_limit import INTERRUPTED, JudgingLimit
-from conformance.proof.editing.responses import with_json
+from conformance.proof.editing.answers import edit_answer
 from conformance.record import BudgetLimits
 
 if TYPE_CHECKING:
@@ -104,9 +103,11 @@ def test_a_text_of_one_long_word_is_searched_for_special_tokens_in_linear_time(
     good = read_good("mindie-2.3")
     (assertion,) = [item for item in good.of("stop.no-special-tokens") if item.scenario.id == "conversation"]
     key = assertion.scenario.id, assertion.step.name
-    answer = good.exchanges[key]
-    answer.json["choices"][0]["message"]["content"] = "a" * 1_000_000
-    changed = {key: with_json(replace(answer), answer.json)}
+
+    def lengthen(answer: dict[str, Any]) -> None:
+        answer["choices"][0]["message"]["content"] = "a" * 1_000_000
+
+    changed = {key: edit_answer(good.exchanges[key], lengthen)}
     with JudgingLimit(time.monotonic() + 20, "the limit") as limit:  # 90 minutes if it is quadratic
         good_limit = judgement.judge([assertion], changed, good.contract, good.validator, good.model, {}, limit)
     assert (None, ()) == (good_limit[0].unobserved, good_limit[0].findings)

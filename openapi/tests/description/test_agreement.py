@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import schemathesis
 
 DIALECTS = sorted(set(names().values()))
-COUNT = 200
+COUNT = 300
 MIN_POSITIVE = 110
 
 
