@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from conformance.errors import HarnessError
@@ -15,7 +16,7 @@ from conformance.proof.sentences.trial_rounds import extend_rounds
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from conformance.exchange import Exchange
     from conformance.plan.assertion import Assertion
@@ -43,9 +44,7 @@ class DeviationTrial:
 def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], run: RecordedRun) -> DeviationTrial:
     """Return what the home of a sentence reports about a deviation; it stops at the first finding."""
     changer = _Changer(deviation, run)
-    for assertion in assertions:
-        if assertion.requirement.keyword not in BINDING:
-            continue
+    for assertion in _take_turns(item for item in assertions if item.requirement.keyword in BINDING):
         change = changer.change_scenario if assertion.check.trial is None else changer.change_rounds
         if (exchanges := change(assertion)) is None:
             continue
@@ -135,6 +134,15 @@ class _Changer:
             self._changed[key] = changed
             self.count += changed is not None
         return self._changed[key]
+
+
+def _take_turns(assertions: Iterable[Assertion]) -> Iterator[Assertion]:
+    """Yield one assertion of each requirement in turn: if only one of them reports a deviation, it is found early."""
+    by_requirement: dict[str, list[Assertion]] = {}
+    for assertion in assertions:
+        by_requirement.setdefault(assertion.requirement.id, []).append(assertion)
+    for turn in zip_longest(*by_requirement.values()):
+        yield from (assertion for assertion in turn if assertion is not None)
 
 
 def _report(run: RecordedRun, changed: Exchanges, assertions: Iterable[Assertion]) -> tuple[tuple[str, str], ...]:

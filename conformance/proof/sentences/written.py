@@ -91,7 +91,7 @@ def read_deviations() -> Mapping[str, WrittenDeviations]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) or {}
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
         raise HarnessError(f"{path.name}:{line}: not valid YAML: {error.problem}") from error
