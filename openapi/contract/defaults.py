@@ -70,7 +70,10 @@ def other_values(parameter: Parameter, is_valid: Callable[[Any], bool]) -> tuple
     if default is ABSENT or not usual:
         return ()
     ends = sorted(_ends(parameter.schema), key=lambda end: -abs(end - default) if _is_number(default) else 0)
-    return tuple(value for value in (*usual, *ends) if not _equals(value, default) and is_valid(value))
+    found = (
+        tuple(value for value in values if not _equals(value, default) and is_valid(value)) for values in (usual, ends)
+    )
+    return next(filter(None, found), ())
 
 
 def _ends(schema: Schema) -> list[Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario
 
 CONCURRENT_FAULTS: Final = 4
-FEW: Final = 3  # scenarios that showed a fault before and are tried first
+FEW: Final = 3  # scenarios that showed a fault before, or are about the broken fact, are tried first
 OBSERVED: Final = "o"  # the strength of a finding about a MAY
 
 
@@ -39,10 +39,9 @@ async def show_faults(
         nonlocal done
         async with free:
             shown_by = known.get(fault.name, ())
-            judged = {name for proof in sentences for name in proof.scenarios}
-            kills = await fault_run.run_fault(
-                host, baseline, fault, _select([n for n in shown_by if n in judged][:FEW])
-            )
+            judged = list(dict.fromkeys(name for proof in sentences for name in proof.scenarios))
+            likely = [name for name in shown_by if name in judged] or judged
+            kills = await fault_run.run_fault(host, baseline, fault, _select(likely[:FEW]))
             missing = [proof for proof in sentences if not _find_kill(proof, kills)]
             if missing:
                 scenarios = (*shown_by, *(name for proof in missing for name in proof.scenarios))
@@ -51,16 +50,17 @@ async def show_faults(
         on_progress(f"{done} of {total} faults shown; last: {fault.name} in {baseline.contract.name}")
         return kills
 
-    result: dict[str, list[SentenceProof]] = {}
-    for name, sentences in proofs.items():
+    async def conclude_dialect(name: str) -> list[SentenceProof]:
         groups = {key: group for key, group in wanted[name].items() if key in faults and name in faults[key].dialects}
-        baseline = await fault_run.prepare_baseline(host, name) if groups else None
         kills: dict[str, frozenset[Kill]] = {}
-        if baseline is not None:
+        if groups:
+            baseline = await fault_run.prepare_baseline(host, name)
             found = await asyncio.gather(*(run_fault(baseline, faults[key], group) for key, group in groups.items()))
             kills = dict(zip(groups, found, strict=True))
-        result[name] = [_conclude(proof, kills, name) for proof in sentences]
-    return result
+        return [_conclude(proof, kills, name) for proof in proofs[name]]
+
+    concluded = await asyncio.gather(*map(conclude_dialect, proofs))
+    return dict(zip(proofs, concluded, strict=True))
 
 
 def _group(sentences: Sequence[SentenceProof]) -> dict[str, list[SentenceProof]]:

@@ -40,7 +40,7 @@ class SentenceProof:
     """How a sentence is proven.
 
     requirements: the binding requirements of its home.
-    scenarios: the scenarios that its home judges, for faults that only a live server shows.
+    scenarios: the scenarios that its home judges, those about the fact that a live fault breaks first.
     undeclared: capabilities that the whole sentence is about, and that the reference server does not have.
     live: faults that are still to be shown.
     problems: why it is not proven, each in one line.
@@ -78,11 +78,15 @@ class SentenceProof:
 
 @dataclass(slots=True)
 class _Results:
-    """What the deviations of one sentence have shown so far."""
+    """What the deviations of one sentence have shown so far.
+
+    shown_in: the scenarios about the facts that live faults break.
+    """
 
     counterexamples: list[Shown] = field(default_factory=list)
     witnesses: list[Shown] = field(default_factory=list)
     live: list[LiveFault] = field(default_factory=list)
+    shown_in: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -138,7 +142,7 @@ def _prove(
         tuple(results.live),
         tuple(results.problems),
         frozenset(item.requirement.id for item in binding),
-        tuple(dict.fromkeys(item.scenario.id for item in binding)),
+        tuple(dict.fromkeys((*results.shown_in, *(item.scenario.id for item in binding)))),
     )
 
 
@@ -161,6 +165,7 @@ def _try_group(
     for deviation in group:
         if isinstance(deviation, LiveFault):
             results.live.append(deviation)
+            results.shown_in += [item.scenario.id for item in assertions]
             continue
         trial = try_counterexample(deviation, assertions, run)
         if trial.reported:
