@@ -185,8 +185,10 @@ def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any
 
 
 def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:
-    """Return whether the same checks detect a fault as before; further checks are accepted if it is flaky."""
-    return before.killers.items() <= killers.items() if before.flaky else before.killers == killers
+    """Return whether the same checks detect a fault as before; if it is flaky, any check of the same strength."""
+    if before.flaky:
+        return bool(killers) and _strength_rank(killers) <= _strength_rank(before.killers)
+    return before.killers == killers
 
 
 def _strength_rank(killed_by: Mapping[str, str]) -> int:

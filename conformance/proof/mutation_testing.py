@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.proof.fault_run import Baseline
     from conformance.proof.kill import Kill
 
-CONCURRENT_FAULTS = 3  # the engine batches their tokens
+CONCURRENT_FAULTS = 4  # the engine batches their tokens
 MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
 VARIATION_SAMPLE_SIZES = (120, 40)
 """Scenarios of a variation in its first dialect and in the other one, unless all are tested."""
@@ -86,15 +86,19 @@ async def run_faults(
     on_progress: called with a line of text after each step.
     """
     trials = [trial for fault in faults for trial in _plan_trials(fault, dialects)]
-    baselines: dict[str, Baseline] = {}
     false_positives: list[str] = []
-    for name in dialects:
-        if complete or any(trial.dialect == name for trial in trials):
-            on_progress(f"judging the faultless server in {name}")
-            baseline = baselines[name] = await fault_run.measure_baseline(host, name)
-            false_positives += _find_false_positives(f"the faultless server in {name}", baseline.kills)
-            false_positives += baseline.errors
     free = asyncio.Semaphore(CONCURRENT_FAULTS)
+
+    async def measure(name: str) -> Baseline:
+        async with free:
+            on_progress(f"judging the faultless server in {name}")
+            return await fault_run.measure_baseline(host, name)
+
+    wanted = [name for name in dialects if complete or any(trial.dialect == name for trial in trials)]
+    baselines = dict(zip(wanted, await asyncio.gather(*map(measure, wanted)), strict=True))
+    for name, baseline in baselines.items():
+        false_positives += _find_false_positives(f"the faultless server in {name}", baseline.kills)
+        false_positives += baseline.errors
     done = 0
 
     async def run_trial(trial: FaultTrial) -> TrialResult:

@@ -273,8 +273,11 @@ def test_a_check_of_generated_requests_is_shown_with_its_origin_and_its_keyword(
     )
 
 
-@pytest.mark.parametrize("identity", sorted(CHECKS))
-def test_every_check_can_be_shown(identity: str) -> None:
+FIRST_OF_TOPICS = {identity.partition(".")[0]: identity for identity in sorted(CHECKS, reverse=True)}
+
+
+@pytest.mark.parametrize("identity", FIRST_OF_TOPICS.values())
+def test_a_check_of_every_topic_can_be_shown(identity: str) -> None:
     code, output, _ = run("checks", "show", identity)
     assert code == 0
     assert output.startswith(f"{identity}\n")

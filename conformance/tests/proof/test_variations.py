@@ -19,6 +19,7 @@ from conformance.proof.editing.streams import FIRST, Frame, edit_chunks, edit_de
 from conformance.report.verdict import Outcome
 from conformance.tests.conftest import DIALECTS
 from conformance.tests.proof import replayed_variations
+from conformance.tests.proof.rejudged import judge
 from conformance.tests.proof.variations import (
     VARIATIONS,
     carried_by,
@@ -33,9 +34,8 @@ from openapi.contract.contract import Keyword, load
 from openapi.stream import sse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from conformance.judge.judgement import Judgement
     from conformance.proof.recorded_run import Exchanges
     from conformance.tests.conftest import Good
 
@@ -54,41 +54,11 @@ MAY_BE_UNEXERCISED = {
 """Requirements that nothing shows where a server makes use of what its document allows, by variation."""
 
 
-def findings(judgements: Iterable[Judgement]) -> list[str]:
-    """Return the binding findings and the errors in words."""
-    words = []
-    for judgement in judgements:
-        binding = judgement.assertion.requirement.keyword is not Keyword.MAY
-        if judgement.error or (judgement.findings and binding):
-            details = judgement.error or [(finding.where, finding.expected) for finding in judgement.findings]
-            words.append(f"{judgement.assertion.id}: {details}")
-    return words
-
-
-def moved(good: Good, judgements: Iterable[Judgement]) -> dict[str, Outcome]:
-    """Return the requirements whose outcome differs from that of the recorded run."""
-    before = good.outcomes(good.judgements)
-    return {key: outcome for key, outcome in good.outcomes(judgements).items() if outcome != before[key]}
-
-
-def judge(good: Good, changed: Exchanges) -> tuple[Judgement, ...]:
-    """Judge the run with some exchanges replaced.
-
-    Assertions about other exchanges keep their judgement: judging a whole run takes more than a second.
-    """
-    edited = {exchange.id for key, exchange in changed.items() if exchange != good.exchanges[key]}
-    affected = [judgement.assertion for judgement in good.judgements if edited.intersection(judgement.exchanges)]
-    again = iter(good.judge(changed, affected))
-    return tuple(
-        next(again) if edited.intersection(judgement.exchanges) else judgement for judgement in good.judgements
-    )
-
-
 def check_unreported(good: Good, changed: Exchanges) -> None:
     """Check that replaced exchanges change neither a finding nor an outcome."""
-    judgements = judge(good, changed)
-    assert findings(good.judgements) == findings(judgements)
-    assert not moved(good, judgements)
+    again = judge(good, changed)
+    assert [] == again.new_findings
+    assert {} == again.moved
 
 
 @pytest.mark.parametrize("variation", VARIATIONS)
@@ -119,11 +89,10 @@ def test_variations_of_the_reference_server_are_not_reported(
     good, fault = read_good(dialect), replayed_variations.VARIATIONS[variation]
     changed = replayed_variations.replay(good, fault)
     assert changed != good.exchanges or variation in WITHOUT_CALLS
-    judgements = judge(good, changed)
-    assert findings(good.judgements) == findings(judgements)
-    outcomes = moved(good, judgements)
-    assert MAY_BE_UNEXERCISED.get(variation, set()) >= set(outcomes)
-    assert {Outcome.NOT_EXERCISED} >= set(outcomes.values())
+    again = judge(good, changed)
+    assert [] == again.new_findings
+    assert MAY_BE_UNEXERCISED.get(variation, set()) >= set(again.moved)
+    assert {Outcome.NOT_EXERCISED} >= set(again.moved.values())
 
 
 def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:
@@ -144,14 +113,14 @@ def test_cumulative_text_is_not_reported_if_the_dialect_documents_it(good: Good)
     if good.contract.stream.full_text != "optional":
         pytest.skip(f"{good.contract.name} does not document full_text")
     changed = good.changed(with_single(in_full))
-    assert findings(good.judgements) == findings(judge(good, changed))
+    assert [] == judge(good, changed).new_findings
 
 
 def test_a_whole_answer_in_one_chunk_is_not_reported(good: Good) -> None:
-    judgements = judge(good, good.changed(with_single(in_one_chunk)))
-    assert findings(good.judgements) == findings(judgements)
+    again = judge(good, good.changed(with_single(in_one_chunk)))
+    assert [] == again.new_findings
     not_exercised = {"stream.arrives-bit-by-bit", "stream.deltas-add-up", "stream.text-not-repeated"}
-    assert not_exercised >= set(moved(good, judgements))  # one event does not show it
+    assert not_exercised >= set(again.moved)  # one event does not show it
 
 
 def test_an_empty_last_delta_is_not_reported(good: Good) -> None:
@@ -164,7 +133,7 @@ def test_an_empty_last_delta_is_not_reported(good: Good) -> None:
 
         return edit_chunks(exchange, edit)
 
-    assert findings(good.judgements) == findings(judge(good, good.changed(with_single(empty_last))))
+    assert [] == judge(good, good.changed(with_single(empty_last))).new_findings
 
 
 def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> None:
@@ -173,7 +142,7 @@ def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> Non
         return edit_deltas(bare, lambda delta: delta.update(role="assistant"), FIRST)
 
     expected = {"stream.role-in-every-delta": Outcome.WARN}
-    found = moved(good, judge(good, good.changed(with_single(change))))
+    found = judge(good, good.changed(with_single(change))).moved
     assert {key: word for key, word in expected.items() if key in good.contract.requirements} == found
 
 
@@ -186,7 +155,7 @@ def test_missing_usage_is_at_most_a_warning_and_disables_its_checks(good: Good) 
         for key, exchange in good.exchanges.items()
         if isinstance(exchange.request_json, dict)
     }
-    found = moved(good, judge(good, changed))
+    found = judge(good, changed).moved
     assert {Outcome.WARN, Outcome.NOT_EXERCISED} >= set(found.values())
     assert {"answer.usage-present", "stream.usage-with-finish"} & set(good.contract.requirements) == {
         key for key, word in found.items() if word is Outcome.WARN
@@ -220,7 +189,7 @@ def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(good:
         at = texts.index(True)  # reasoning, if any, comes first
         return edit_deltas(exchange, lambda delta: delta.update(content=begin + delta["content"]), slice(at, at + 1))
 
-    found = moved(good, judge(good, good.changed(change)))
+    found = judge(good, good.changed(change)).moved
     assert Outcome.FAIL not in found.values()
     warned = {key for key, word in found.items() if word is Outcome.WARN}
     assert {"sampling.greedy-repeats", "sampling.seed-repeats"} <= warned
@@ -241,7 +210,7 @@ def test_a_very_fast_server_has_no_timing_warnings(good: Good) -> None:
         segments = tuple(Segment(segment.at_s / 1000, segment.data) for segment in response.segments)
         return replace(response, segments=segments, ended_at_s=response.ended_at_s / 1000)
 
-    found = moved(good, judge(good, good.changed(carried_by(hasten))))
+    found = judge(good, good.changed(carried_by(hasten))).moved
     assert set(found.values()) <= {Outcome.NOT_EXERCISED}
 
 
@@ -255,7 +224,7 @@ def test_a_repeated_gateway_header_does_not_count_as_a_key(read_good: Callable[[
         return replace(edited if exchange.status == 401 else exchange, request=request)
 
     good = read_good("siliconstorm")
-    assert findings(good.judgements) == findings(judge(good, good.changed(change)))
+    assert [] == judge(good, good.changed(change)).new_findings
 
 
 @pytest.mark.parametrize(("step", "name"), [("elsewhere", "x-api-key"), ("basic", "authorization")])
@@ -264,7 +233,7 @@ def test_a_key_of_the_scenario_counts_in_any_header(read_good: Callable[[str], G
     refused = good.exchanges["key-wrong-kinds", step]
     (sent,) = (value.rpartition(" ")[2] for header, value in refused.request.headers if header.lower() == name)
     echo = with_json(refused, lambda body: dump({**body, "message": f"wrong: {sent}"}))
-    assert {"auth.key-not-repeated": Outcome.WARN} == moved(good, judge(good, {("key-wrong-kinds", step): echo}))
+    assert {"auth.key-not-repeated": Outcome.WARN} == judge(good, {("key-wrong-kinds", step): echo}).moved
 
 
 def in_plain_text(exchange: Exchange) -> Exchange:
@@ -281,7 +250,7 @@ def in_plain_text(exchange: Exchange) -> Exchange:
 def test_refusals_in_plain_text_fail_only_if_the_document_specifies_the_error_body(
     good: Good,
 ) -> None:
-    found = moved(good, judge(good, good.changed(in_plain_text)))
+    found = judge(good, good.changed(in_plain_text)).moved
     both = ["errors.body-is-json-object", "errors.envelope-fits"]
     specified = dict.fromkeys(("siliconstorm", "openai", "vllm"), both)
     failed = [key for key, word in found.items() if word is Outcome.FAIL]
@@ -320,7 +289,7 @@ def test_refusals_of_current_servers_are_known_and_do_not_fail_undocumented_dial
 
     for good in goods:
         if good.contract.document.id.startswith(("mindie-", "ovms-")):
-            found = moved(good, judge(good, good.changed(change)))
+            found = judge(good, good.changed(change)).moved
             assert [] == [key for key, word in found.items() if word is Outcome.FAIL], good
             assert "errors.envelope-known" not in found
 
@@ -332,14 +301,14 @@ def test_a_405_with_several_allow_headers_is_not_reported(good: Good) -> None:
     others = (pair for pair in response.headers if pair[0].lower() != "allow")
     headers = (*others, ("Allow", "OPTIONS"), ("allow", "POST"))
     changed = {key: replace(good.exchanges[key], response=replace(response, status=405, headers=headers))}
-    assert findings(good.judgements) == findings(judge(good, changed))
+    assert [] == judge(good, changed).new_findings
 
 
 def test_a_server_that_returns_n_of_best_of_is_warned_not_failed(read_good: Callable[[str], Good]) -> None:
     good = read_good("mindie-2.3")
     key = ("choices-best-of", "best-of")
     shorter = with_json(good.exchanges[key], lambda value: dump({**value, "choices": value["choices"][:2]}))
-    assert {"choices.best-of-returns-n": Outcome.WARN} == moved(good, judge(good, {key: shorter}))
+    assert {"choices.best-of-returns-n": Outcome.WARN} == judge(good, {key: shorter}).moved
 
 
 def test_log_probabilities_that_include_the_bias_are_not_judged(read_good: Callable[[str], Good]) -> None:
@@ -353,7 +322,7 @@ def test_log_probabilities_that_include_the_bias_are_not_judged(read_good: Calla
                 item["logprob"] += sent["logit_bias"].get(item["token"].removeprefix("token_id:"), 0.0) - 16.0
         return dump(value)
 
-    found = moved(good, judge(good, {key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}))
+    found = judge(good, {key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}).moved
     assert {"effects.logit-bias-whole": Outcome.NOT_EXERCISED} == found
 
 
