@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.errors import UsageError
 from conformance.plan.assertion import Assertion
-from conformance.plan.selection import select_requests
+from conformance.plan.selection import add_presupposed, select_requests
 from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
 
@@ -75,12 +75,13 @@ def make_plan(
 
     `only` keeps the assertions whose check, requirement or scenario matches a glob, `topics` those whose check belongs
     to one of the topics. Of these, few requests are sent that show each check under each condition (see `selection`),
-    or all if `thorough`. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if a
-    pattern of `only` matches nothing.
+    or all if `thorough`; whether they are answered as asked is always judged. `more` are assertions of checks for which
+    dialects have no requirement. Raises UsageError if a pattern of `only` matches nothing.
     """
     demanded = _group_demanded(contract, checks)
     assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
     assertions += more
+    every = assertions
     if topics:
         assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
     if only:
@@ -102,6 +103,8 @@ def make_plan(
         used = {assertion.scenario.id for assertion in assertions}
         kept, shown = tuple(scenario for scenario in scenarios if scenario.id in used), tuple(assertions)
     partial = bool(only or topics)
+    if partial:
+        shown = add_presupposed(shown, every, kept)
     return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial)
 
 

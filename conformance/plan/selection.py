@@ -54,6 +54,27 @@ def select_requests(
     return tuple(scenario for scenario in narrowed if scenario.steps), shown
 
 
+def add_presupposed(
+    selected: Sequence[Assertion], every: Iterable[Assertion], scenarios: Iterable[Scenario]
+) -> tuple[Assertion, ...]:
+    """Add the assertions about requests that are sent anyway whose findings invalidate the whole response.
+
+    Without them, a server that answers no request as asked would show nothing to the selected checks, and would pass.
+    Nothing is presupposed of a request that may be answered or refused.
+    """
+    sent = {(scenario.id, step.name) for scenario in scenarios for step in scenario.steps}
+    known = {assertion.id for assertion in selected}
+    added = (
+        assertion
+        for assertion in every
+        if "response" in assertion.check.invalidates
+        and assertion.step.expect != "either"
+        and assertion.id not in known
+        and needed_requests(assertion) <= sent
+    )
+    return (*selected, *added)
+
+
 def _by_check(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]:
     groups: dict[str, list[Assertion]] = {}
     for assertion in assertions:

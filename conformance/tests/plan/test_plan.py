@@ -15,6 +15,7 @@ from conformance.plan import plan
 from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
 from conformance.plan.conditions import list_conditions
 from conformance.plan.scenarios import list_scenarios
+from conformance.plan.selection import needed_requests
 from conformance.run.drafting import draft
 from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
 from openapi.contract.contract import Keyword, Requirement, load, names
@@ -89,13 +90,18 @@ def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str
 @pytest.mark.parametrize(
     "pattern", ["stream.done-last", "stream.*", "parameters.temperature.*", "greedy", "temperature-*", "*.usage-once"]
 )
-def test_a_pattern_selects_thoroughly_exactly_what_it_matches(pattern: str) -> None:
+def test_a_pattern_selects_thoroughly_exactly_what_it_matches_and_presupposes(pattern: str) -> None:
     every, kept = narrowed(), narrowed(pattern)
-    expected = [
-        assertion.id for assertion in every.assertions if any(fnmatchcase(name, pattern) for name in named(assertion))
+    matching = [item for item in every.assertions if any(fnmatchcase(name, pattern) for name in named(item))]
+    sent = {(scenario.id, step.name) for scenario in kept.scenarios for step in scenario.steps}
+    presupposed = [
+        item
+        for item in every.assertions
+        if "response" in item.check.invalidates and item.step.expect != "either" and needed_requests(item) <= sent
     ]
-    assert expected
-    assert expected == [assertion.id for assertion in kept.assertions]
+    assert matching
+    assert {item.id for item in (*matching, *presupposed)} == {item.id for item in kept.assertions}
+    assert len({item.id for item in kept.assertions}) == len(kept.assertions)
     assert {assertion.scenario.id for assertion in kept.assertions} == {scenario.id for scenario in kept.scenarios}
     assert kept.requests <= every.requests
     assert (kept.uncovered, kept.undeclared) == ((), ())
@@ -110,6 +116,7 @@ def test_few_requests_show_every_selected_requirement_under_each_condition(patte
         return {
             (assertion.requirement.id, condition)
             for assertion in plan.assertions
+            if fnmatchcase(assertion.requirement.id, pattern)
             for condition in list_conditions(assertion, plan.contract)
         }
 
