@@ -111,7 +111,7 @@ def test_every_requirement_that_cites_the_document_is_named_by_a_sentence(contra
 
 
 def test_every_check_of_values_tests_the_place_of_a_sentence() -> None:
-    tested = {check for dialect in DIALECTS for item in trace_sentences(load(dialect)) for check in item.checks}
+    tested = {check for dialect in DIALECTS for item in trace_dialect(dialect) for check in item.checks}
     of_values = {key for key, check in CHECKS.items() if check.by_subject}
     assert sorted(of_values - tested) == ["parameters.lacking-refused", "parameters.unknown-tolerated"]
 
@@ -181,14 +181,14 @@ def test_the_command_shows_every_sentence_and_ends_with_the_counts(dialect: str)
     contract = load(dialect)
     assert code == 0
     assert not [sentence.id for sentence in contract.sentences if sentence.id not in output]
-    numbers = ", ".join(f"{number} {word}" for word, number in count_kinds(trace_sentences(contract)).items())
+    numbers = ", ".join(f"{number} {word}" for word, number in count_kinds(trace_dialect(dialect)).items())
     assert output.splitlines()[-1] == f"{dialect}: {numbers}"
     assert ", 0 uncovered, 0 dangling" in numbers
 
 
 def test_the_command_traces_all_documents() -> None:
     code, output, _ = run("spec", "trace")
-    every = tuple(item for dialect in DIALECTS for item in trace_sentences(load(dialect)))
+    every = tuple(item for dialect in DIALECTS for item in trace_dialect(dialect))
     assert code == 0
     assert output.splitlines()[-1].startswith(f"all: {len(every)} sentences, ")
     titles = [f"{dialect}: the sentences of {load(dialect).document.id}" for dialect in DIALECTS]
@@ -201,7 +201,7 @@ def test_the_command_writes_json() -> None:
     (trace,) = content.values()
     assert (code, list(content)) == (0, ["mindie-2.3"])
     rows = {row["id"]: row for row in trace["sentences"]}
-    assert trace["counts"] == count_kinds(trace_sentences(load("mindie")))
+    assert trace["counts"] == count_kinds(trace_dialect("mindie-2.3"))
     assert rows["stream-done"]["home"] == {
         "kind": "check",
         "of": ["stream.done-last", "stream.done-once", "stream.nothing-after-done"],
@@ -259,7 +259,7 @@ def test_a_check_of_values_is_shown_with_the_sentences_whose_places_it_tests() -
     code, output, _ = run("checks", "show", "parameters.null-as-documented")
     assert code == 0
     assert "mindie-vllm-1.0#request/stream  MUST  stream may be null" in output
-    traced = trace_sentences(load("mindie-vllm-1.0"))
+    traced = trace_dialect("mindie-vllm-1.0")
     calling = [item for item in traced if "parameters.null-as-documented" in item.checks]
     assert f"and {len(calling) - MAX_SHOWN} more: chatproof spec trace --dialect mindie-vllm-1.0" in output
 

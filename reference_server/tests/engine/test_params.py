@@ -1,4 +1,4 @@
-"""200 random sets of parameters: the answers are the same alone and in a full batch of 32."""
+"""96 random sets of parameters: the answers are the same alone and in a full batch of 32."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_server.engine.loop.local_engine import LocalEngine
 
-SETS = 200
+SETS = 96
 BATCH = 32
 
 

@@ -80,7 +80,7 @@ FORMS = ("answer", "choices", "errors", "stream", "tools", "usage")  # topics in
 
 @pytest.mark.parametrize(
     ("dialect", "upstream", "topics"),
-    [("mindie-2.3", "vllm", ()), ("siliconstorm", "siliconstorm", FORMS), ("openai", "openai", FORMS)],
+    [("mindie-2.3", "vllm", (*FORMS, "effects", "sampling", "stop")), ("siliconstorm", "openai", FORMS)],
 )
 def test_a_gateway_is_conformant(
     dialect: str, upstream: str, topics: tuple[str, ...], wide_engine: LocalEngine, key: str, tmp_path: Path
