@@ -1,8 +1,9 @@
 """End judging at a deadline or at an interrupt, even while a check computes.
 
 A check that is computing sees neither the clock nor a flag, so the limit raises an exception in it: from a signal
-handler, which Python runs between two steps of the main thread. A timer sends the same signal at the deadline. Outside
-the main thread, and where no signal is handled, judging ends after the check that is running.
+handler, which Python runs between two steps of the main thread. A timer causes a signal of its own at the deadline, so
+that it also works in a background job, which ignores interrupts. Outside the main thread, judging ends after the check
+that is running.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED: Final = "interrupted"
+ALARM: Final[signal.Signals] = getattr(signal, "SIGURG", signal.SIGINT)
+"""The signal of the timer: where there is one, a signal that nobody sends, and that is ignored by default."""
 LEAST_S: Final = 2.0
 """Judging has at least this time, so that a run that used up its own has results."""
 LONGEST_WAIT_S: Final = 86400.0
@@ -50,13 +53,14 @@ class JudgingLimit:
         """Handle interrupts, and start the timer."""
         if threading.current_thread() is not threading.main_thread():
             return self
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if callable(previous := signal.getsignal(number)):
-                self._handlers[number] = previous
+        for number in (signal.SIGINT, signal.SIGTERM, ALARM):
+            previous = signal.getsignal(number)
+            if number is ALARM or callable(previous):
+                self._handlers[number] = previous or signal.SIG_DFL  # None: not installed by Python
                 signal.signal(number, self._interrupt)
         left_s = self._until_s - time.monotonic()
-        if self._handlers and left_s < LONGEST_WAIT_S:
-            self._timer = threading.Timer(left_s, self._ring, [next(iter(self._handlers))])
+        if left_s < LONGEST_WAIT_S:
+            self._timer = threading.Timer(left_s, self._ring)
             self._timer.daemon = True
             self._timer.start()
         return self
@@ -87,10 +91,10 @@ class JudgingLimit:
         if self.reason is not None:
             raise JudgingStopped
 
-    def _ring(self, number: signal.Signals) -> None:
+    def _ring(self) -> None:
         """Interrupt the main thread at the deadline; called by the timer in its own thread."""
         self._is_late = True
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(ALARM)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Handle a signal of the timer or the user. The user's second one ends the command without reports."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import sys
 from pathlib import Path
@@ -68,6 +69,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     results: list[ServerRun | ProgramRun] = [*judged, *programs]
     problems = [problem for result in results for problem in result.problems()]
     text = page.render(judged, programs).replace(str(CHECKPOINT), "./checkpoint")
+    text = text.replace(platform.platform(), "PLATFORM")  # mlx_lm.server states it in each answer
     if not only and not gateway_only:
         PAGE.write_text(text, encoding="utf-8")
     else:

@@ -63,11 +63,19 @@ def interrupted(stuck: threading.Event) -> Iterator[None]:
     thread.join()
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])
+def handler(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The handler of interrupts: that of Python, or that of a job which a script has started with `&`."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield request.param
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.usefixtures("stuck")
 def test_a_check_that_never_ends_is_ended_at_the_deadline_and_the_rest_is_not_judged(
-    read_good: Callable[[str], Good],
+    read_good: Callable[[str], Good], handler: Any
 ) -> None:
-    good, handler = read_good("mindie-2.3"), signal.getsignal(signal.SIGINT)
+    good = read_good("mindie-2.3")
     assertions = good.plan.assertions[:400]
     with JudgingLimit(time.monotonic() + 1, "--max-time 1") as limit:
         judged = judgement.judge(assertions, good.exchanges, good.contract, good.validator, good.model, {}, limit)
