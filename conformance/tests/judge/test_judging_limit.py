@@ -55,12 +55,14 @@ def interrupted(stuck: threading.Event) -> Iterator[None]:
         if stuck.wait(60):
             os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores interrupts
     stuck.clear()
     thread = threading.Thread(target=interrupt)
     thread.start()
     yield
     stuck.set()
     thread.join()
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])

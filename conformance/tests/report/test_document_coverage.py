@@ -64,7 +64,7 @@ def test_what_a_budget_leaves_out_is_not_sent(plan: Plan) -> None:
 
 def test_what_the_user_leaves_out_is_not_sent() -> None:
     counts = count(draft(CONTRACT, default_capabilities(CONTRACT), only=("stream.done-last",)))
-    assert 1 <= counts["judged"] < 10
+    assert 1 <= counts["judged"] < 20
     assert counts["not_sent"] > 100
     assert counts["not_declared"] > 20
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.judge.check_registry import gather_checks
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def test_list_shows_the_requirements_of_the_plan(chatproof: Callable[..., Comman
     rows = [line.split()[:2] for line in result.stdout.splitlines()[1:-1]]
     assert result.code == 0
     assert ["usage.total-is-sum", "MUST"] in rows
-    assert {"usage"} == {row[0].partition(".")[0] for row in rows}
+    presupposed = {key for key, check in gather_checks().items() if "response" in check.invalidates}
+    assert {"usage"} == {row[0].partition(".")[0] for row in rows if row[0] not in presupposed}
 
 
 def test_a_dry_run_shows_how_the_key_is_changed(chatproof: Callable[..., CommandResult]) -> None:
