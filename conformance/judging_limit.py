@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = "interrupted"
 ALARM: Final[signal.Signals] = getattr(signal, "SIGURG", signal.SIGINT)
-"""The signal of the timer: where there is one, a signal that nobody sends, and that is ignored by default."""
+"""The signal of the timer: where there is one, one that nothing sends, and that is ignored by default."""
 LEAST_S: Final = 2.0
 """Judging has at least this time, so that a run that used up its own has results."""
 LONGEST_WAIT_S: Final = 86400.0
