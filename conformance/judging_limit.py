@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED: Final = "interrupted"
-ALARM: Final[signal.Signals] = getattr(signal, "SIGURG", signal.SIGINT)
-"""The signal of the timer: where there is one, one that nothing sends, and that is ignored by default."""
+ALARM: Final[signal.Signals] = getattr(signal, "SIGURG", signal.SIGABRT)
+"""The signal of the timer, which other programs do not send. SIGURG is ignored by default; Windows does not have it."""
 LEAST_S: Final = 2.0
 """Judging has at least this time, so that a run that used up its own has results."""
 LONGEST_WAIT_S: Final = 86400.0
@@ -45,7 +45,6 @@ class JudgingLimit:
         self._time_limit = time_limit
         self._until_s = max(until_s, time.monotonic() + LEAST_S)
         self._is_running = False
-        self._is_late = False
         self._handlers: dict[signal.Signals, Any] = {}
         self._timer: threading.Timer | None = None
 
@@ -53,14 +52,13 @@ class JudgingLimit:
         """Handle interrupts, and start the timer."""
         if threading.current_thread() is not threading.main_thread():
             return self
-        for number in (signal.SIGINT, signal.SIGTERM, ALARM):
-            previous = signal.getsignal(number)
-            if number is ALARM or callable(previous):
-                self._handlers[number] = previous or signal.SIG_DFL  # None: not installed by Python
-                signal.signal(number, self._interrupt)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(signal.getsignal(number)):
+                self._handlers[number] = signal.signal(number, self._interrupt)
         left_s = self._until_s - time.monotonic()
         if left_s < LONGEST_WAIT_S:
-            self._timer = threading.Timer(left_s, self._ring)
+            self._handlers[ALARM] = signal.signal(ALARM, self._expire) or signal.SIG_DFL  # None: not set by Python
+            self._timer = threading.Timer(left_s, _thread.interrupt_main, [ALARM])
             self._timer.daemon = True
             self._timer.start()
         return self
@@ -91,18 +89,18 @@ class JudgingLimit:
         if self.reason is not None:
             raise JudgingStopped
 
-    def _ring(self) -> None:
-        """Interrupt the main thread at the deadline; called by the timer in its own thread."""
-        self._is_late = True
-        _thread.interrupt_main(ALARM)
+    def _expire(self, _number: int, _frame: FrameType | None) -> None:
+        """Handle the signal of the timer. Judging may have seen the time itself."""
+        if self.reason is None and time.monotonic() >= self._until_s:
+            self._stop(self._time_limit)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """Handle a signal of the timer or the user. The user's second one ends the command without reports."""
-        is_late, self._is_late = self._is_late, False
+        """Handle a signal of the user; the second one ends the command without reports."""
         if self.reason is not None:
-            if is_late:  # judging has seen the time itself
-                return
             raise KeyboardInterrupt
-        self.reason = self._time_limit if is_late else INTERRUPTED
+        self._stop(INTERRUPTED)
+
+    def _stop(self, reason: str) -> None:
+        self.reason = reason
         if self._is_running:
             raise JudgingStopped

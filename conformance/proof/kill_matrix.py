@@ -180,15 +180,17 @@ def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if field == "killed_by" and before.get("flaky"):
-        return bool(after[field]) and _strength_rank(after[field]) <= _strength_rank(before[field])
+        return _is_as_strong(before[field], after[field])
     return field in ("shown_by", "flaky") or bool(before.get(field) == after[field])
 
 
 def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:
     """Return whether the same checks detect a fault as before; if it is flaky, any check of the same strength."""
-    if before.flaky:
-        return bool(killers) and _strength_rank(killers) <= _strength_rank(before.killers)
-    return before.killers == killers
+    return _is_as_strong(before.killers, killers) if before.flaky else before.killers == killers
+
+
+def _is_as_strong(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    return bool(after) and _strength_rank(after) <= _strength_rank(before)
 
 
 def _strength_rank(killed_by: Mapping[str, str]) -> int:

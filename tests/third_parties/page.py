@@ -57,7 +57,8 @@ def _summary(servers: Iterable[ServerRun]) -> Iterator[str]:
         caused[finding.attribution.cause if finding.attribution else "unknown"] += 1
     causes = ", ".join(f"{cause} {count}" for cause, count in sorted(caused.items()))
     yield ""
-    confirmed = f"{true} of them confirmed by an independent request"
+    recorded = sum(finding.problem() is None and finding.is_only_recorded for finding in found)
+    confirmed = f"{true - recorded} of them confirmed by an independent request and {recorded} by what was recorded"
     yield f"{len(found)} FAIL and WARN rows, {confirmed}. Causes: {causes or 'none'}."
 
 

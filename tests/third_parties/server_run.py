@@ -33,6 +33,11 @@ class Finding:
     attribution: Attribution | None
     confirmation: Confirmation | None
 
+    @property
+    def is_only_recorded(self) -> bool:
+        """Whether the recorded exchange is its confirmation, because it depends on chance, time or concurrency."""
+        return self.attribution is not None and isinstance(self.attribution.confirm, str)
+
     def problem(self) -> str | None:
         """Return why this finding is not known to be true, or None."""
         if self.attribution is None:

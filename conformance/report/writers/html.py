@@ -82,7 +82,7 @@ def write(results: dict[str, Any]) -> str:
             _facts(results),
             f"<h2>Findings</h2>{findings}",
             *(_other_dialect(results, other) for other in results.get("also", ())),
-            f"<h2>All requirements</h2>{''.join(_group(name, rows) for name in MEANINGS)}",
+            f"<h2>All requirements</h2>{''.join(_group(name, rows) for name in MEANINGS)}" if rows else "",
             "</body></html>\n",
         )
     )

@@ -46,7 +46,8 @@ def write(results: dict[str, Any]) -> str:
             lines += [*_row(group.row, commands), *_consequences(group)]
     for other in results.get("also", ()):
         lines += _other_dialect(results, other)
-    lines += ["", "## All requirements", "", "| outcome | keyword | requirement | source |", "|---|---|---|---|"]
+    if requirements:
+        lines += ["", "## All requirements", "", "| outcome | keyword | requirement | source |", "|---|---|---|---|"]
     lines += [
         f"| {row['outcome']} | {row['keyword']} | {_code(row['id'])} | {_code(row['source'])} |" for row in requirements
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -12,13 +12,14 @@ from conformance.proof.editing.responses import with_body, with_header, with_sta
 from conformance.proof.editing.streams import edit_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
     from conformance.plan.assertion import Assertion
     from conformance.tests.conftest import Good
 
+T = TypeVar("T")
 VALUES: list[Any] = [None, True, -1, 10**30, 1.5, "", "x", "\ud800", [], [None], {}, {"a": [1]}, [[[]]], ...]
 
 
@@ -84,14 +85,12 @@ def form(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> Go
     return read_good(request.param)
 
 
-def pair_plain() -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each plain exchange with two of the dialects."""
-    for number, key in enumerate(PLAIN):
-        for at in (number, number + 1):
-            yield TOGETHER[at % len(TOGETHER)], key
+def in_two_dialects(items: Iterable[T]) -> list[tuple[str, T]]:
+    """Return each item with two of the three dialects."""
+    return [(TOGETHER[at % len(TOGETHER)], item) for number, item in enumerate(items) for at in (number, number + 1)]
 
 
-@pytest.mark.parametrize(("dialect", "key"), list(pair_plain()))
+@pytest.mark.parametrize(("dialect", "key"), in_two_dialects(PLAIN))
 def test_no_check_fails_on_any_plain_body(read_good: Callable[[str], Good], dialect: str, key: tuple[str, str]) -> None:
     form = read_good(dialect)
     exchange, assertions = form.exchanges[key], samples(form, key[0])
@@ -142,14 +141,8 @@ BODIES = {
 }
 
 
-def in_turn() -> Iterator[tuple[str, str, str]]:
-    """Yield each body as an answer and as a stream, with two of the dialects."""
-    for number, body in enumerate(BODIES):
-        for kind, at in (("application/json", number), ("text/event-stream", number + 1)):
-            yield TOGETHER[at % len(TOGETHER)], body, kind
-
-
-@pytest.mark.parametrize(("dialect", "body", "kind"), list(in_turn()))
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize(("dialect", "body"), in_two_dialects(BODIES))
 def test_no_check_fails_on_any_bytes(read_good: Callable[[str], Good], dialect: str, body: str, kind: str) -> None:
     form = read_good(dialect)
 

@@ -103,6 +103,18 @@ def test_a_run_and_a_recorded_run_are_reported_up_to_the_limit_or_the_interrupt(
     assert (130, INTERRUPTED) == (result.code, result.results["run"]["exhausted"])
 
 
+def test_a_signal_of_the_timer_before_its_time_ends_nothing() -> None:
+    judged: list[str] = []
+
+    def work() -> None:
+        signal.raise_signal(judging_limit.ALARM)
+        judged.append("all")
+
+    with JudgingLimit(time.monotonic() + 60, "--max-time 60") as limit:
+        limit.run(work)
+    assert (["all"], None) == (judged, limit.reason)
+
+
 def test_sending_leaves_time_for_judging() -> None:
     assert [None, 0.9, 180.0, 1170.0] == [BudgetLimits(max_time_s=at).sending_s for at in (None, 1.0, 200.0, 1200.0)]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from conformance.tests.proof.spacing import space_evenly
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -70,14 +71,7 @@ def _spread(group: Sequence[Judgement]) -> list[Judgement]:
     """Return evenly spaced judgements of those that were observed, and of those that were not."""
     observed = [judgement for judgement in group if judgement.unobserved is None]
     others = [judgement for judgement in group if judgement.unobserved is not None]
-    return [*_few(observed), *_few(others)]
-
-
-def _few(group: list[Judgement]) -> list[Judgement]:
-    """Return evenly spaced judgements, including the first and the last."""
-    if len(group) <= MOST:
-        return group
-    return [group[round(at * (len(group) - 1) / (MOST - 1))] for at in range(MOST)]
+    return [*space_evenly(observed, MOST), *space_evenly(others, MOST)]
 
 
 def findings(judgements: Iterable[Judgement]) -> list[str]:

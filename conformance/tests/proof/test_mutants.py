@@ -11,6 +11,7 @@ from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
 from conformance.proof.editing.responses import with_body, with_header, with_status
 from conformance.proof.editing.streams import edit_chunks, edit_deltas, edit_frames
 from conformance.proof.mutants import mutant
+from conformance.tests.proof.spacing import space_evenly
 from openapi.contract.contract import Keyword, names
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
-    from conformance.plan.assertion import Assertion
     from conformance.tests.conftest import Good
 
 CHECKS = gather_checks()
@@ -37,13 +37,6 @@ def problems_of(judgements: tuple[Judgement, ...]) -> list[str]:
         if judgement.error or findings:
             problems.append(f"{judgement.assertion.id}: {judgement.error or findings}")
     return problems
-
-
-def sample(assertions: list[Assertion]) -> list[Assertion]:
-    """Return evenly spaced assertions, including the first and the last."""
-    if len(assertions) <= SAMPLE:
-        return assertions
-    return [assertions[round(at * (len(assertions) - 1) / (SAMPLE - 1))] for at in range(SAMPLE)]
 
 
 def test_every_check_has_exactly_one_mutant() -> None:
@@ -83,7 +76,7 @@ def test_every_check_reports_its_mutant_in_every_dialect(goods: list[Good], iden
     for good in goods:
         judged = [
             (assertion, good.judge(good.broken(mutant_, assertion), [assertion])[0])
-            for assertion in sample(applicable[good.contract.name])
+            for assertion in space_evenly(applicable[good.contract.name], SAMPLE)
         ]
         if judged and not any(judgement.applies for _, judgement in judged):
             continue  # this dialect's run does not exercise the requirement, changed or not

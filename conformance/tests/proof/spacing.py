@@ -1,0 +1,17 @@
+"""Choose a few of many assertions or judgements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
+
+
+def space_evenly(items: Sequence[T], most: int) -> list[T]:
+    """Return at most so many items, evenly spaced, including the first and the last."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
