@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from openapi.reading.pages.nesting import DASHES
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from openapi.reading.pages.row import Part
+    from openapi.reading.pages.row import Cell, Part
 
-Column = Literal["name", "required", "type", "prose", "value", "support"]
+Column = Literal["name", "required", "type", "prose", "value", "default", "support"]
 NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
 _HEADERS: dict[Column, tuple[str, ...]] = {
@@ -27,6 +30,7 @@ _HEADERS: dict[Column, tuple[str, ...]] = {
     "type": ("type", "data type", "类型", "参数类型", "数据类型"),
     "prose": ("description", "说明", "描述", "参数说明"),
     "value": ("value", "value range", "value requirement", "value requirements", "取值要求", "取值范围", "取值"),
+    "default": ("default", "default value", "默认值"),
 }
 _BY_WORD = {word: column for column, words in _HEADERS.items() for word in words}
 
@@ -57,6 +61,16 @@ def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
         columns.append(column)
     has_facts = {"required", "type", "value"} & set(columns)
     return tuple(columns) if columns[:1] == ["name"] and has_facts and "prose" in columns else None
+
+
+def read_value(cells: Mapping[Column, Cell | None]) -> Cell | None:
+    """Return the cell with the requirements on the value, to which a column for the default adds a statement."""
+    value, default = cells.get("value"), cells.get("default")
+    if default is None or not default.items or default.text in DASHES:
+        return value
+    first, *others = default.items
+    stated = (replace(first, text=f"Default: {first.text}"), *others)
+    return replace(default, items=stated) if value is None else replace(value, items=(*value.items, *stated))
 
 
 def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: str) -> Part | None:

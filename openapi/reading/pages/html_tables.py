@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PreformattedString, Tag
 from markdown_it import MarkdownIt
 
-from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_columns
+from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_columns, read_value
 from openapi.reading.pages.headings import (
     PARAGRAPH,
     Heading,
@@ -193,7 +193,7 @@ def _row(
         type=by_column.get("type"),
         required=by_column.get("required"),
         prose=by_column.get("prose"),
-        value=by_column.get("value"),
+        value=read_value(by_column),
     )
 
 

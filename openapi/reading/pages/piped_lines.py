@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns, read_value
 from openapi.reading.pages.nesting import DASHES, place_rows
 from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
 
@@ -108,5 +108,5 @@ def _rows(part: Part, columns: Sequence[Column], raw_rows: Sequence[RawRow]) -> 
             type=by_column.get("type"),
             required=by_column.get("required"),
             prose=by_column.get("prose"),
-            value=by_column.get("value"),
+            value=read_value(by_column),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openapi.reading.facts.fact import Fact
+from openapi.reading.facts.fact import Fact, is_stated
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.pages.columns import detect_part
@@ -43,6 +43,17 @@ def test_cells_are_counted_as_read_partly_read_or_unread() -> None:
     count = read(PIPED).count
     # rows x (name, required, description, value): two values are read in part, one not at all
     assert (count.read, count.partly, count.unread) == (17, 2, 1)
+
+
+def test_a_column_of_defaults_is_read_like_a_sentence_about_them() -> None:
+    rows = [("colour", "string", "-"), ("watts", "integer", "40"), ("dimmed", "boolean", "as wired")]
+    table = [f"| {name} | {kind} | no | {default} | Lamp. |" for name, kind, default in rows]
+    page = ["| Parameter | Type | Required | Default | Description |", "|---|---|---|---|---|", *table, ""]
+    actual = read("\n".join(page))
+    assert {"watts": 40} == {fact.path: fact.default for fact in actual.facts if is_stated("default", fact.default)}
+    assert {"dimmed": "Default: as wired"} == {
+        fact.path: text for fact in actual.facts for text in fact.unread if "Default" in text
+    }
 
 
 def test_pure_html_is_read_without_its_comments() -> None:
