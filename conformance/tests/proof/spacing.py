@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def space_evenly(items: Sequence[T], most: int) -> list[T]:
-    """Return at most so many items, evenly spaced, including the first and the last."""
+    """Return items that are evenly spaced, the first and the last among them. `most`: at most how many."""
     if len(items) <= most:
         return list(items)
     return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
