@@ -127,6 +127,7 @@ class Check:
     over: the steps that a relation needs; empty for a check of single exchanges.
     by_subject: the requirement is that of the subject of the step or its scenario.
     trial: set if the check judges the rounds of a scenario.
+    whole: the check judges all steps of a scenario that were sent.
     invalidates: views of an exchange that show nothing else about the server once the check has a finding on it, so
         that findings of other checks that read them are consequences.
     """
@@ -140,12 +141,20 @@ class Check:
     by_subject: bool = False
     trial: Trial | None = None
     invalidates: frozenset[View] = frozenset()
+    whole: bool = False
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether the check judges several exchanges together."""
+        return bool(self.over) or self.trial is not None or self.whole
 
     def steps(self, scenario: Scenario, step: Step, made: Container[str]) -> tuple[str, ...]:
         """Return the names of the steps that the check needs to judge a step.
 
         made: the steps that were sent. Of the later rounds of a trial only those steps are needed.
         """
+        if self.whole:
+            return tuple(step.name for step in scenario.steps if step.name in made)
         if self.trial is None:
             return self.over or (step.name,)
         parts = set(self.trial.parts_of(step).values())
@@ -185,6 +194,23 @@ def relation(
             return step.name == over[-1] and {step.name for step in scenario.steps}.issuperset(over)
 
         return Check(identity, claim, help_text, Applicability(applies_to, unmet), judge, over=over)
+
+    return make
+
+
+def series(
+    identity: str, *, scenario: str
+) -> Callable[[Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]], Check]:
+    """Make a check from a function over all steps of a scenario that were sent, whatever their answers are."""
+
+    def make(judge: Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]) -> Check:
+        claim, help_text = parse_claim(identity, judge)
+
+        def applies_to(candidate: Scenario, step: Step, _: Contract) -> bool:
+            return candidate.id == scenario and step is candidate.steps[0]
+
+        on = Applicability(applies_to, in_scenario=lambda identity: identity == scenario)
+        return Check(identity, claim, help_text, on, judge, whole=True)
 
     return make
 

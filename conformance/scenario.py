@@ -103,7 +103,8 @@ class Step:
     endpoint or to the list of models. `raw` is sent unchanged in place of `body`. In a scenario with rounds, `part` is
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
     rounds. In a scenario that tests several facts, steps have subjects of their own. `pruned` names the fields that
-    were left out of the body because the server does not support them.
+    were left out of the body because the server does not support them. Steps with `crowd` are sent at the same time,
+    after the other steps of their scenario.
     """
 
     name: str = "main"
@@ -121,6 +122,7 @@ class Step:
     form: Form = "plain"
     subject: Subject | None = None
     pruned: frozenset[str] = frozenset()
+    crowd: bool = False
 
     @property
     def streams(self) -> bool:
@@ -191,6 +193,7 @@ class Scenario:
     case: the schemathesis case of a drawn scenario.
     rounds: how often the steps are repeated at most.
     alone: the steps are sent one after another, and no other request is sent meanwhile.
+    spread: the rounds are spread over the run: the first is sent before every other scenario, the last after them.
 
     Raises HarnessError if a step cuts its stop string from a step that is not answered before it.
     """
@@ -206,6 +209,7 @@ class Scenario:
     case: Any = field(default=None, compare=False, repr=False)
     rounds: int = 0
     alone: bool = False
+    spread: bool = False
 
     def __post_init__(self) -> None:
         parallel = "in rounds" if self.rounds else "together" if self.together else None
@@ -230,6 +234,7 @@ class Scenario:
             self.together,
             self.one_connection,
             self.alone,
+            self.spread,
             *(
                 (
                     step.method,
@@ -239,6 +244,7 @@ class Scenario:
                     step.credentials,
                     step.stop_from,
                     step.stop_after_events,
+                    step.crowd,
                 )
                 for step in self.steps
             ),

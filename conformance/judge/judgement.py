@@ -101,7 +101,7 @@ def _judge_one(
     exchanges = {name: recorded[scenario.id, name] for name in steps}
     identities = tuple(exchange.id for exchange in exchanges.values())
     required = steps
-    if check.over or check.trial:  # these also work with fewer rounds
+    if check.is_relation:  # these also work with fewer rounds
         first_round = {step.name for step in scenario.steps if step.round <= 1}
         required = tuple(name for name in steps if name in first_round)
     for exchange in (exchanges[name] for name in required):
@@ -119,7 +119,7 @@ def _judge_one(
 def _run(assertion: Assertion, exchanges: Mapping[str, Exchange], context: Context) -> tuple[Finding, ...]:
     """Run the check on the exchanges, by step, and return its first findings."""
     check = assertion.check
-    subject = exchanges if check.over or check.trial else next(iter(exchanges.values()))
+    subject = exchanges if check.is_relation else next(iter(exchanges.values()))
     return tuple(islice(check.judge(subject, context), MOST_FINDINGS))
 
 

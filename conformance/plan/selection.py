@@ -85,7 +85,7 @@ def _by_check(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]:
 def _is_distinct(assertion: Assertion) -> bool:
     """Return whether no other request shows the check the same."""
     check = assertion.check
-    return check.by_subject or bool(check.over) or check.trial is not None or assertion.scenario.case is not None
+    return check.by_subject or check.is_relation or assertion.scenario.case is not None
 
 
 def needed_requests(assertion: Assertion) -> Requests:

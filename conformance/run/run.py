@@ -15,6 +15,7 @@ from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
 from conformance.run.saved_requests import Trials
 from conformance.run.scheduler import StepScheduler
 from conformance.run.sender import Sender
+from conformance.run.spread_rounds import SpreadRounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -54,6 +55,7 @@ class Run:
         self._scheduler = StepScheduler(limits.concurrency)
         self._sender = Sender(server, limits, self.record, id_prefix)
         self._trials = Trials(plan)
+        self._spread = SpreadRounds(plan.scenarios)
         self._canary = canary
 
     async def execute(self) -> Record:
@@ -61,16 +63,19 @@ class Run:
 
         If it is cancelled, `record` holds what was done until then.
         """
+        await self._send_due()
         try:
             async with asyncio.TaskGroup() as group:
                 # The longest first: a scenario of many steps that starts last would delay the end of the run.
                 for scenario in sorted(self._plan.scenarios, key=lambda scenario: -len(scenario.steps)):
-                    group.create_task(self._run_scenario(scenario))
+                    if not scenario.spread:
+                        group.create_task(self._run_scenario(scenario))
         except BaseExceptionGroup as errors:  # not `except*`, which would wrap what is raised here in a group again
             ours = errors.subgroup(HarnessError)
             if ours is None:
                 raise
             raise _first(ours) from None
+        await self._send_last()
         if self._canary is not None:
             await self._canary.finish(self.record, self._send_canary)
         return self.record
@@ -86,6 +91,21 @@ class Run:
                 await self._scheduler.send_steps(scenario, lambda step: self._run_step(scenario, step))
         if self._canary is not None and self._canary.is_due(self.record):
             await self._canary.check(self.record, self._send_canary)
+        await self._send_due()
+
+    async def _send_due(self) -> None:
+        """Send the rounds of spread scenarios that are due."""
+        for scenario, step in self._spread.take_due(self.record.requests):
+            async with self._scheduler.next_slot():
+                await self._run_step(scenario, step)
+
+    async def _send_last(self) -> None:
+        """Send the last round of each spread scenario."""
+        last, left = self._spread.take_last()
+        for scenario, step in left:
+            self.record.missing[scenario.id, step.name] = NotExercised("the run was too short for another round")
+        for scenario, step in last:
+            await self._run_step(scenario, step)
 
     async def _send_canary(self, scenario: Scenario, step: Step) -> Exchange | None:
         async with self._scheduler.next_slot():

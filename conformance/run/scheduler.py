@@ -24,8 +24,8 @@ class StepScheduler:
     """Shares `concurrency` slots among the scenarios of a run.
 
     The steps of a scenario go out one after another in one slot, with these exceptions: `together` scenarios take a
-    slot for each step and go out at once, `alone` scenarios take all slots, and the steps of a round use up to a
-    quarter of the slots.
+    slot for each step and go out at once, `alone` scenarios take all slots, `crowd` steps go out at once after the
+    others, and the steps of a round use up to a quarter of the slots.
     """
 
     def __init__(self, concurrency: int) -> None:
@@ -58,7 +58,12 @@ class StepScheduler:
             slots = self._concurrency if scenario.alone else 1
             async with self._slots.acquire(slots, prioritized=prioritized):
                 for step in scenario.steps:
-                    await send(step)
+                    if not step.crowd:
+                        await send(step)
+                async with asyncio.TaskGroup() as group:
+                    for step in scenario.steps:
+                        if step.crowd:
+                            group.create_task(send(step))
 
     async def send_round(self, scenario: Scenario, steps: Sequence[Step], send: SendStep) -> None:
         """Send the steps of one round. Rounds wait for each other and take the longest, so they are prioritized."""

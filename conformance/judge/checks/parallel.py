@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.acceptance import is_refused
+from conformance.judge.answer_difference import compare_answers, is_greedy
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
+from conformance.judge.token_counts import COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,3 +106,70 @@ def bad_requests_are_refused_beside_good_ones(exchange: Exchange, _: Context) ->
     """Invalid requests are refused while valid ones are answered at the same time."""
     if not is_refused(exchange):
         yield Finding("/status", "4xx", summarize(exchange))
+
+
+def _in_crowd(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[tuple[str, Exchange, list[Exchange]]]:
+    """Yield each request of the crowd whose answers repeat when it is sent alone.
+
+    Each item: its name, its answer alone, and its answers in the crowd.
+    """
+    steps = [step for step in context.scenario.steps if step.name in exchanges]
+    answered = {step.name for step in steps if why_unanswered(exchanges[step.name]) is None}
+    if not answered:
+        raise NotObserved("no request of the crowd was answered")
+    for part in dict.fromkeys(step.part for step in steps):
+        own = [step for step in steps if step.part == part and step.name in answered]
+        alone = [exchanges[step.name] for step in own if not step.crowd]
+        if len(alone) > 1 and all(compare_answers(alone[0], other) == "none" for other in alone[1:]):
+            yield part, alone[0], [exchanges[step.name] for step in own if step.crowd]
+
+
+@series("parallel.crowd-as-alone", scenario="parallel-crowd")
+def answers_in_a_crowd_are_those_given_alone(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A request has the same answer in a crowd of concurrent requests as alone, if it has the same answer twice alone.
+
+    Reported if rounding cannot explain it: most answers to one request clearly differ, or those to two greedy requests
+    differ at all.
+    """
+    compared, clear, differing = 0, [], []
+    for part, alone, crowd in _in_crowd(exchanges, context):
+        differences = [compare_answers(alone, other) for other in crowd]
+        compared += len(crowd)
+        odd = next((other for other in crowd if compare_answers(alone, other) != "none"), None)
+        finding = Finding(f"/{part}", repr(alone.content())[:200], repr(odd.content() if odd else None)[:200])
+        if 2 * differences.count("clear") > len(differences):
+            clear.append(finding)
+        elif odd is not None and is_greedy(alone):
+            differing.append(finding)
+    if not compared:
+        raise NotExercised("no request has the same answer twice when it is sent alone")
+    yield from clear
+    if len(differing) > 1:
+        yield from differing
+
+
+@series("parallel.crowd-counted-as-alone", scenario="parallel-crowd")
+def tokens_in_a_crowd_are_counted_as_alone(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Usage of a request counts the same tokens in a crowd of concurrent requests as alone, for the same answer."""
+    compared = False
+    for part, alone, crowd in _in_crowd(exchanges, context):
+        same = [other for other in crowd if compare_answers(alone, other) == "none"]
+        counts = [[(each.usage or {}).get(name) for name in COUNTS] for each in (alone, *same)]
+        if counts[0] == [None, None, None]:
+            continue
+        compared = True
+        if odd := next((found for found in counts if found != counts[0]), None):
+            yield Finding(f"/{part}/usage", f"{counts[0]} ({', '.join(COUNTS)})", f"{odd}")
+    if not compared:
+        raise NotExercised("no answer in the crowd can be compared by its usage")
+
+
+@series("parallel.crowd-ids-differ", scenario="parallel-crowd")
+def answers_in_a_crowd_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Each answer in a crowd of concurrent requests has an id of its own."""
+    ids = [str(identifier) for exchange in exchanges.values() if (identifier := _id(exchange))]
+    if not ids:
+        raise NotExercised("the answers have no id")
+    if len(set(ids)) < len(ids):
+        repeated = sorted(identifier for identifier in set(ids) if ids.count(identifier) > 1)
+        yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}; repeated: {', '.join(repeated)}"[:200])

@@ -5,13 +5,17 @@ The answers are greedy or seeded. If they do not repeat, nothing is reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, relation
+from conformance.check import Context, Finding, NotExercised, relation, series
+from conformance.judge.answer_difference import compare_answers
+from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
+from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
-from conformance.judge.token_counts import LIMITED_STEPS, STREAMED_CUTS
+from conformance.judge.token_counts import COUNTS, LIMITED_STEPS, STREAMED_CUTS
 from conformance.statistics import AT_SIGHT
 from conformance.text_diff import differ_by_one_gap
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 SCENARIO = "same-request"
 FEW_CHARACTERS = 40  # in a shorter text a common beginning and end may be chance
 BASES = ("base", "base-again")
+TOLD = "told"  # the request with log-probabilities
 
 
 def _equals_seeded(round_: Round, part: str) -> bool:
@@ -232,3 +237,69 @@ def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _
         yield Finding("/long-streamed/choices/0/message/content", repr(text)[-200:], repr(found)[-200:])
     elif text != found:
         raise NotExercised("greedy answers of this server do not repeat")
+
+
+@relation("relations.long-prompt-repeats", over=("thousand", "thousand-again", "thousand-streamed"))
+def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long prompt has the same greedy answer each time, also if it is cached or the answer is streamed."""
+    require_accepted(exchanges)
+    first, *others = exchanges
+    for name in others:
+        if compare_answers(exchanges[first], exchanges[name]) == "clear":
+            expected, found = (exchanges[key].content() for key in (first, name))
+            yield Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(found)[:200])
+
+
+def _by_request(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[tuple[str, list[Exchange]]]:
+    """Yield the name of each request that is repeated through the run, with its answers in the order of sending."""
+    steps = [step for step in context.scenario.steps if step.name in exchanges]
+    for part in dict.fromkeys(step.part for step in steps):
+        answers = [exchanges[step.name] for step in steps if step.part == part]
+        answers = [answer for answer in answers if why_unanswered(answer) is None]
+        if len(answers) > 2:
+            yield part, answers
+
+
+@series("relations.same-throughout", scenario="anchors")
+def answers_stay_the_same_throughout(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The same greedy or seeded request has the same answer from the first request of the run to the last.
+
+    Not judged for a request without an answer that most of its repetitions share. Reported if rounding cannot explain
+    the others: log-probabilities show it, or several answers clearly differ.
+    """
+    compared, odd = False, []
+    for part, answers in _by_request(exchanges, context):
+        shape, number = Counter(map(shape_of, answers)).most_common(1)[0]
+        if 2 * number <= len(answers):
+            continue
+        compared = True
+        usual = next(answer for answer in answers if shape_of(answer) == shape)
+        for answer in answers:
+            if compare_answers(usual, answer) == "clear":
+                where = f"/{answer.step}/choices/0/message"
+                odd.append((part, Finding(where, repr(usual.content())[:200], repr(answer.content())[:200])))
+    if not compared:
+        raise NotExercised("no request has the same answer most of the time")
+    if len(odd) > 1 or any(part == TOLD for part, _ in odd):
+        yield from (finding for _, finding in odd)
+
+
+@series("relations.counted-the-same-throughout", scenario="anchors")
+def tokens_are_counted_the_same_throughout(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Usage counts the same tokens for the same request and answer, from the first request of the run to the last."""
+    compared = False
+    for _, answers in _by_request(exchanges, context):
+        groups: dict[Any, list[Exchange]] = {}
+        for answer in answers:
+            groups.setdefault(shape_of(answer), []).append(answer)
+        for same in groups.values():
+            counts = [[(answer.usage or {}).get(name) for name in COUNTS] for answer in same]
+            if len(same) < 2 or counts[0] == [None, None, None]:
+                continue
+            compared = True
+            usual = Counter(map(str, counts)).most_common(1)[0][0]
+            for answer, found in zip(same, counts, strict=True):
+                if str(found) != usual:
+                    yield Finding(f"/{answer.step}/usage", f"{usual} ({', '.join(COUNTS)})", f"{found}")
+    if not compared:
+        raise NotExercised("no answer that repeats has usage")

@@ -26,6 +26,10 @@ With `rounds: 8` the steps are sent up to eight times, until every trial is deci
 once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
 the maximum of a parameter is left out. The steps of a scenario with `alone: true` are sent one after another, and no
 other request is sent meanwhile: a server that keeps state of one request may use it in the next.
+
+`copies: N` sends a step N times, as parts of that name: `-1`, `-2` and so on are added to it. `crowd: N` sends N more,
+all at the same time as those of the other steps, after everything else (`-crowd-1` and so on). The rounds of a scenario
+with `spread: true` are spread over the run.
 """
 
 from __future__ import annotations
@@ -51,10 +55,10 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "below", "defaults",
+    "times", "below", "defaults", "copies", "crowd",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
-SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
 
 
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
@@ -138,6 +142,7 @@ def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scen
         together=row.get("together", False),
         one_connection=row.get("one_connection", False),
         alone=row.get("alone", False),
+        spread=row.get("spread", False),
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
     )
@@ -161,7 +166,8 @@ def _all_steps(
     row: dict[str, Any], rows: list[dict[str, Any]], contract: Contract | None, place: str
 ) -> Iterator[Step]:
     if not row.get("rounds"):
-        yield from (_step(step, contract, place) for step in rows)
+        yield from (copy for step in rows for copy in _copies(step, _step(step, contract, place)))
+        yield from (copy for step in rows for copy in _crowd(step, _step(step, contract, place)))
         return
     for step in rows:
         if step.get("once"):
@@ -173,6 +179,20 @@ def _all_steps(
                 ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
                 made = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
                 yield replace(made, name=f"{step['name']}.{number}", part=step["name"], round=number)
+
+
+def _copies(row: dict[str, Any], step: Step) -> Iterator[Step]:
+    """Yield the step, or its copies, which are parts of its name."""
+    if "copies" not in row:
+        yield step
+    for number in range(1, row.get("copies", 0) + 1):
+        yield replace(step, name=f"{step.name}-{number}", part=step.name)
+
+
+def _crowd(row: dict[str, Any], step: Step) -> Iterator[Step]:
+    """Yield the copies of the step that are sent at the same time as those of others."""
+    for number in range(1, row.get("crowd", 0) + 1):
+        yield replace(step, name=f"{step.name}-crowd-{number}", part=step.name, crowd=True)
 
 
 def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SAMPLING = "effects-of-sampling"
 
 
-def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
+def is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
     """Tell whether the text is the greedy one, or equals an earlier text if greedy answers vary."""
     return equals_greedy(round_, part) or text_of(round_, part) in {text_of(other, part) for other in earlier}
 
@@ -43,16 +43,16 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
 def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With a top_p near 0 only the likeliest token remains, whatever the temperature is."""
-    return _is_likeliest(round_, earlier, "narrow")
+    return is_likeliest(round_, earlier, "narrow")
 
 
 @trial("effects.top-k-one-is-greedy", scenario=SAMPLING, parts=("greedy", "top-one"), expected="the likeliest text")
 def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With top_k 1 only the likeliest token remains, whatever the temperature is."""
-    return _is_likeliest(round_, earlier, "top-one")
+    return is_likeliest(round_, earlier, "top-one")
 
 
 @trial("effects.min-p-narrows", scenario=SAMPLING, parts=("greedy", "min-p"), expected="the likeliest text")
 def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With min_p 1 only tokens as likely as the likeliest one remain, whatever the temperature is."""
-    return _is_likeliest(round_, earlier, "min-p")
+    return is_likeliest(round_, earlier, "min-p")

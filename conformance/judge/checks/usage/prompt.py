@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.token_counts import LIMITED_STEPS, comparable_counts
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+
+LEAST_GROWTH = 0.85  # of what the same text added before: longer runs of it may need fewer tokens
 
 
 def _prompt_tokens(exchange: Exchange) -> int:
@@ -110,3 +112,53 @@ def all_parts_of_a_content_are_counted(exchanges: Mapping[str, Exchange], _: Con
     least = whole - (whole - bare) // 4  # joining the parts may cost or save a token each
     if whole > bare and parts < least:
         yield Finding("/in-parts/usage/prompt_tokens", f"at least {least}", f"{parts}")
+
+
+def require_accepted(exchanges: Mapping[str, Exchange]) -> None:
+    """Raise NotExercised if a prompt is refused, which shows how long prompts may be, and NotObserved if one fails."""
+    if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
+        raise NotExercised("the server refuses prompts of this length")
+    for exchange in exchanges.values():
+        if reason := why_unanswered(exchange):
+            raise NotObserved(reason)
+
+
+def _grows_evenly(
+    exchanges: Mapping[str, Exchange], names: tuple[str, str, str], amounts: tuple[int, int, int]
+) -> Iterator[Finding]:
+    """Yield a finding if the same amount of text adds clearly fewer tokens to a long prompt than to a short one."""
+    require_accepted(exchanges)
+    counts = [_prompt_tokens(exchanges[name]) for name in names]
+    steps = [amount - before for before, amount in pairwise(amounts)]
+    first, second = (after - before for before, after in pairwise(counts))
+    least = int(LEAST_GROWTH * first * steps[1] / steps[0])
+    if first > 0 and second < least:
+        yield Finding(f"/{names[-1]}/usage/prompt_tokens", f"at least {counts[1] + least}", f"{counts[2]}")
+
+
+LENGTHS = ("few-hundred", "thousand", "two-thousand")
+HISTORIES = ("four-turns", "eight-turns", "twelve-turns")
+
+
+@relation("usage.long-prompts-counted", over=LENGTHS)
+def long_prompts_are_counted_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """prompt_tokens grows evenly up to 2,000 tokens, unless the prompt is refused: nothing is cut without notice."""
+    yield from _grows_evenly(exchanges, LENGTHS, (30, 100, 200))
+
+
+@relation("usage.long-histories-counted", over=HISTORIES)
+def long_histories_are_counted_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Each turn of a conversation of twelve adds to prompt_tokens as the first ones do: none is left out."""
+    yield from _grows_evenly(exchanges, HISTORIES, (4, 8, 12))
+
+
+@relation("usage.long-prompt-repeats", over=("thousand", "thousand-again", "thousand-streamed"))
+def a_long_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long prompt counts the same number of tokens each time, also if it is cached or the answer is streamed."""
+    require_accepted(exchanges)
+    first, *others = exchanges
+    for name in others:
+        if exchanges[name].is_stream and exchanges[name].usage is None:
+            continue
+        if (known := _prompt_tokens(exchanges[first])) != (found := _prompt_tokens(exchanges[name])):
+            yield Finding(f"/{name}/usage/prompt_tokens", f"{known}", f"{found}")

@@ -1,0 +1,73 @@
+"""Compare two answers to one request that should be the same, without blaming a server for rounding.
+
+Many servers compute a request in other sums when it shares a batch with others. Of two almost equally likely tokens the
+other one may then be chosen, and the text diverges from there. A greedy answer differs clearly if its log-probabilities
+show that the two tokens were not almost equally likely. Without log-probabilities, and for sampled answers, a
+difference is clear only if the texts differ from their first characters on: at every later token a near tie is more
+likely to have occurred.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from conformance.check import NotExercised
+from conformance.judge.answer_fields import shape_of
+from conformance.judge.logprob_entries import LogprobEntry, first_entries
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+Difference = Literal["none", "possible", "clear"]
+"""Whether an answer differs from another one: "possible" if rounding may be the cause."""
+NEAR_TIE: Final = 0.75  # nats; steps of bfloat16 logits are an eighth or a quarter, and two of them may add up
+EARLY: Final = 4  # characters, about one token
+
+
+def compare_answers(base: Exchange, other: Exchange) -> Difference:
+    """Return whether an answer differs from another one to the same request."""
+    before, after = shape_of(base).choices, shape_of(other).choices
+    if before == after:
+        return "none"
+    first, second = "".join(map(_text_of, before)), "".join(map(_text_of, after))
+    if not first or not second:
+        return "clear"
+    if is_greedy(base) and (gap := _gap_at_divergence(base, other)) is not None:
+        return "clear" if gap > NEAR_TIE else "possible"
+    early = min(EARLY, len(first))
+    return "clear" if first[:early] != second[:early] else "possible"
+
+
+def is_greedy(exchange: Exchange) -> bool:
+    """Return whether the request asks for the likeliest tokens."""
+    sent: Any = exchange.request_json
+    return isinstance(sent, dict) and sent.get("temperature") == 0
+
+
+def _text_of(choice: tuple[Any, ...]) -> str:
+    """Return the text, the reasoning and the tool calls of a choice as one string."""
+    _, content, reasoning, calls, _ = choice
+    return f"{reasoning or ''}{content or ''}{''.join(f'{name}{arguments}' for name, arguments in calls)}"
+
+
+def _gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
+    """Return by how much the base's token was likelier than the other's where the answers diverge.
+
+    None if log-probabilities do not show it.
+    """
+    try:
+        first, second = first_entries(base), first_entries(other)
+    except NotExercised:
+        return None
+    for known, found in zip(first, second, strict=False):
+        if known.token != found.token:
+            return _gap(known, found.token)
+    return None
+
+
+def _gap(chosen: LogprobEntry, token: str) -> float | None:
+    """Return the distance of a token from the chosen one; at least that of the least likely one that is listed."""
+    listed = {item.token: item.logprob for item in chosen.top}
+    if len(listed) < 2:
+        return None
+    return chosen.logprob - listed.get(token, min(listed.values()))
