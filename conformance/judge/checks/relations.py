@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, relation, series
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.answer_difference import compare_answers
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
@@ -248,6 +248,20 @@ def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], _: Cont
         if compare_answers(exchanges[first], exchanges[name]) == "clear":
             expected, found = (exchanges[key].content() for key in (first, name))
             yield Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(found)[:200])
+
+
+@relation("relations.paired-streamed-as-plain", over=("paired", "paired-streamed"))
+def paired_parameters_mean_the_same_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A request with several parameters has the same choices streamed as plain, unless one of the forms is refused."""
+    if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
+        raise NotExercised("the combination is refused")
+    for exchange in exchanges.values():
+        if reason := why_unanswered(exchange):
+            raise NotObserved(reason)
+    plain, streamed = exchanges.values()
+    if compare_answers(plain, streamed) == "clear":
+        texts = [[choice.content for choice in exchange.choices.values()] for exchange in (plain, streamed)]
+        yield Finding("/paired-streamed/choices", repr(texts[0])[:200], repr(texts[1])[:200])
 
 
 def _by_request(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[tuple[str, list[Exchange]]]:

@@ -9,6 +9,7 @@ from conformance.plan.scenarios import (
     defaults,
     fitting,
     open_requests,
+    pairs,
     printed_requests,
     undeclared_capabilities,
     written,
@@ -26,6 +27,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
         *printed_requests.generate(narrowed),
         *boundaries.generate(narrowed),
+        *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )
