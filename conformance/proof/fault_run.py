@@ -137,7 +137,8 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
         return any(subject is not None and subject.parameter == fault.parameter for subject in subjects)
     if subject is not None and sum(step.tokens for step in scenario.steps) > MAX_GENERATED_TOKENS:
         return False
-    if scenario.rounds and fault.affects not in ("requests", "sampling"):  # rounds are statistics of the sampling
+    statistical = scenario.rounds and not scenario.spread  # rounds of trials are statistics of the sampling
+    if statistical and fault.affects not in ("requests", "sampling"):
         return False
     if fault.affects in ("answers", "sampling"):
         return subject is None or subject.expect == "accept"

@@ -278,13 +278,13 @@ def _by_request(exchanges: Mapping[str, Exchange], context: Context) -> Iterator
 def answers_stay_the_same_throughout(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The same greedy or seeded request has the same answer from the first request of the run to the last.
 
-    Not judged for a request without an answer that most of its repetitions share. Reported if rounding cannot explain
+    Not judged for a request without an answer that half of its repetitions share. Reported if rounding cannot explain
     the others: log-probabilities show it, or several answers clearly differ.
     """
     compared, odd = False, []
     for part, answers in _by_request(exchanges, context):
-        shape, number = Counter(map(shape_of, answers)).most_common(1)[0]
-        if 2 * number <= len(answers):
+        shape, number = Counter(map(shape_of, answers)).most_common(1)[0]  # the earliest of several
+        if 2 * number < len(answers):
             continue
         compared = True
         usual = next(answer for answer in answers if shape_of(answer) == shape)

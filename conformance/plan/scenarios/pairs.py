@@ -23,7 +23,8 @@ LIMIT: Final = 10  # tokens
 PER_REQUEST: Final = 5
 """Parameters that a request combines. With more of them one fault hides another, with fewer more requests are sent."""
 INSTRUCTIONS: Final = {"role": "system", "content": "Answer in plain words."}
-QUESTION: Final = {"role": "user", "content": "Tell me a story about the sea"}
+QUESTION: Final = {"role": "user", "content": "Anna"}
+"""A name alone leaves even a certain model many ways to begin, so that sampled answers differ early."""
 VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
     "n": {"n": 2},
     "logprobs": {"logprobs": True, "top_logprobs": 2},

@@ -70,3 +70,21 @@ def good_request_breaks_beside_bad_ones(exchange: Exchange) -> Exchange:
 def bad_request_is_answered_beside_good_ones(exchange: Exchange) -> Exchange:
     """An invalid request is answered while valid ones are."""
     return accept(exchange)
+
+
+@mutant("parallel.crowd-as-alone", steps="*-crowd-*")
+def crowd_confuses_answers(exchange: Exchange) -> Exchange:
+    """Answers in a crowd begin with the words of another one."""
+    return exchange if exchange.is_stream else edit_text(exchange, lambda text: f"#1: {text}")
+
+
+@mutant("parallel.crowd-counted-as-alone", steps="*-crowd-1")
+def crowd_is_miscounted(exchange: Exchange) -> Exchange:
+    """Tokens of another request are counted in a crowd."""
+    return add_tokens(exchange, prompt=3)
+
+
+@mutant("parallel.crowd-ids-differ", steps="*-crowd-*")
+def crowd_shares_an_id(exchange: Exchange) -> Exchange:
+    """Answers in a crowd have the same id."""
+    return answers_at_the_same_time_share_an_id.change(exchange)

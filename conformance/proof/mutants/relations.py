@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import TALE, edit_text, with_text
+from conformance.proof.editing.answers import TALE, add_tokens, edit_text, with_text
 from conformance.proof.mutants.mutant import Mutant, mutant
 
 if TYPE_CHECKING:
@@ -93,3 +93,27 @@ def answer_stretches_to_its_limit(exchange: Exchange) -> Exchange:
 def long_stream_loses_a_piece(exchange: Exchange) -> Exchange:
     """The streamed long answer lacks a piece."""
     return edit_text(exchange, lambda text: f"{text[:60]} and lost {text[60:]}")
+
+
+@mutant("relations.same-throughout", steps="plain.[456]")
+def answers_change_in_the_end(exchange: Exchange) -> Exchange:
+    """In the second half of a run answers are other ones."""
+    return edit_text(exchange, lambda text: f"{exchange.step}: {text}")
+
+
+@mutant("relations.counted-the-same-throughout", steps="plain.6")
+def counts_change_in_the_end(exchange: Exchange) -> Exchange:
+    """At the end of a run the tokens of an earlier request are counted too."""
+    return add_tokens(exchange, prompt=2)
+
+
+@mutant("relations.long-prompt-repeats", steps="thousand-again")
+def cached_prompt_is_another_one(exchange: Exchange) -> Exchange:
+    """A cached prompt is answered like another prompt."""
+    return edit_text(exchange, lambda text: f"No. {text}")
+
+
+@mutant("relations.paired-streamed-as-plain", steps="paired")
+def forms_differ_with_several_parameters(exchange: Exchange) -> Exchange:
+    """With several parameters a plain answer lacks its beginning."""
+    return with_text(exchange, TALE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -182,3 +182,50 @@ def one_after_another(app: ASGIApp, contract: Contract) -> App:
             await asyncio.sleep(0.01)
 
     return serve
+
+
+CROWD: Final = 8  # concurrent requests
+
+
+def _edited_in_a_crowd(app: ASGIApp, contract: Contract, edit: Callable[[Json], None]) -> App:
+    """Edit plain answers to requests that begin while more than CROWD requests are running."""
+    running = [0]
+
+    def seen(request: ServedRequest) -> None:
+        request.state["crowded"] = running[0] > CROWD
+
+    def change(response: Json, request: ServedRequest) -> None:
+        if request.state.get("crowded"):
+            edit(response)
+
+    return _counting(FaultMiddleware(app, contract, Hooks(request=seen, answer=change)), contract, running)
+
+
+@wrapping_fault("texts-garbled-in-a-crowd", flaky=True)
+def texts_are_garbled_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
+    """While more than eight requests are running, the words of a plain answer are in reverse order."""
+
+    def garble(response: Json) -> None:
+        for choice in response.get("choices") or ():
+            if choice["message"].get("content"):
+                choice["message"]["content"] = " ".join(reversed(choice["message"]["content"].split(" ")))
+
+    return _edited_in_a_crowd(app, contract, garble)
+
+
+@wrapping_fault("ids-shared-in-a-crowd", flaky=True)
+def ids_are_shared_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
+    """While more than eight requests are running, plain answers have the same id."""
+    return _edited_in_a_crowd(app, contract, lambda response: response.update(id="chatcmpl-crowd"))
+
+
+@wrapping_fault("tokens-miscounted-in-a-crowd", flaky=True)
+def tokens_are_miscounted_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
+    """While more than eight requests are running, two prompt tokens too many are counted."""
+
+    def miscount(response: Json) -> None:
+        if isinstance(usage := response.get("usage"), dict):
+            usage["prompt_tokens"] += 2
+            usage["total_tokens"] += 2
+
+    return _edited_in_a_crowd(app, contract, miscount)

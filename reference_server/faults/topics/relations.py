@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.decorators import (
     fault,
@@ -15,7 +15,7 @@ from reference_server.faults.decorators import (
 )
 from reference_server.faults.fault_middleware import FaultMiddleware
 from reference_server.faults.hooks import Hooks
-from reference_server.faults.request_edits import null_as, text_messages
+from reference_server.faults.request_edits import LONG, null_as, text_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,3 +181,97 @@ def thirtieth_event_comes_twice(frame: bytes, request: ServedRequest) -> Iterato
     yield frame
     if request.event_index == 30 and b'"finish_reason":null' in frame:
         yield frame
+
+
+PERIOD: Final = 600  # requests
+
+
+def _edited_later(app: ASGIApp, contract: Contract, edit: Callable[[Json], None]) -> ASGIApp:
+    """Edit the plain answers in the second half of each PERIOD."""
+    seen = [0]
+
+    def count(_request: ServedRequest) -> None:
+        seen[0] += 1
+
+    def change(response: Json, _request: ServedRequest) -> None:
+        if seen[0] % PERIOD > PERIOD / 2:
+            edit(response)
+
+    return FaultMiddleware(app, contract, Hooks(request=count, answer=change))
+
+
+@wrapping_fault("texts-drift", flaky=True)
+def texts_drift(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """After every 300 requests the next 300 plain answers begin with their second word."""
+
+    def drift(response: Json) -> None:
+        for choice in response.get("choices") or ():
+            if choice["message"].get("content"):
+                choice["message"]["content"] = choice["message"]["content"].lstrip().partition(" ")[2]
+
+    return _edited_later(app, contract, drift)
+
+
+@wrapping_fault("counts-drift", flaky=True)
+def counts_drift(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """After every 300 requests the next 300 count one prompt token too many."""
+
+    def drift(response: Json) -> None:
+        if isinstance(usage := response.get("usage"), dict):
+            usage["prompt_tokens"] += 1
+            usage["total_tokens"] += 1
+
+    return _edited_later(app, contract, drift)
+
+
+def _beside_seed(request: ServedRequest) -> None:
+    if request.payload.get("stream") and request.payload.get("top_p") is not None:
+        request.payload.pop("seed", None)
+        request.payload.pop("temperature", None)
+
+
+pairs_confused = hooked_fault(
+    "top-p-drops-seed-in-streams",
+    "A stream with `top_p` ignores `seed` and `temperature`.",
+    request=_beside_seed,
+    applies_to=has_parameters("top_p", "seed"),
+)
+
+
+def _edited_when_cached(app: ASGIApp, contract: Contract, edit: Callable[[Json], None]) -> ASGIApp:
+    """Edit plain answers to long prompts that were sent before."""
+    seen: set[str] = set()
+
+    def look(request: ServedRequest) -> None:
+        prompt = str(request.payload.get("messages"))
+        request.state["cached"] = len(prompt) > LONG and prompt in seen
+        seen.add(prompt)
+
+    def change(response: Json, request: ServedRequest) -> None:
+        if request.state.get("cached"):
+            edit(response)
+
+    return FaultMiddleware(app, contract, Hooks(request=look, answer=change))
+
+
+@wrapping_fault("cached-prompts-misread")
+def cached_prompts_are_misread(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """A long prompt that was sent before has another answer."""
+
+    def change(response: Json) -> None:
+        for choice in response.get("choices") or ():
+            choice["message"]["content"] = "Sorry, what did you say?"
+
+    return _edited_when_cached(app, contract, change)
+
+
+@wrapping_fault("cached-tokens-uncounted")
+def cached_tokens_are_not_counted(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """Of a long prompt that was sent before only 16 tokens are counted."""
+
+    def change(response: Json) -> None:
+        if isinstance(usage := response.get("usage"), dict):
+            usage["prompt_tokens"] = 16
+            usage["total_tokens"] = 16 + usage["completion_tokens"]
+
+    return _edited_when_cached(app, contract, change)

@@ -64,3 +64,21 @@ def limit_is_counted_as_prompt(exchange: Exchange) -> Exchange:
 def prompt_is_counted_for_each_choice(exchange: Exchange) -> Exchange:
     """The prompt is counted once for each choice."""
     return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=usage["prompt_tokens"] * 5))
+
+
+@mutant("usage.long-prompts-counted", steps="two-thousand")
+def long_prompt_is_cut(exchange: Exchange) -> Exchange:
+    """A long prompt is cut without notice."""
+    return add_tokens(exchange, prompt=-500)
+
+
+@mutant("usage.long-histories-counted", steps="twelve-turns")
+def oldest_turns_are_left_out(exchange: Exchange) -> Exchange:
+    """Of twelve turns the oldest three are left out."""
+    return add_tokens(exchange, prompt=-60)
+
+
+@mutant("usage.long-prompt-repeats", steps="thousand-again")
+def cached_tokens_are_left_out(exchange: Exchange) -> Exchange:
+    """Cached tokens of a prompt are not counted."""
+    return add_tokens(exchange, prompt=-256)

@@ -56,3 +56,39 @@ newer_limit_ignored = hooked_fault(
     applies_to=has_parameters("max_completion_tokens"),
     bugs=[128],
 )
+
+
+@sampling_fault("top-k-one-more", applies_to=has_parameters("top_k"))
+def top_k_one_more(params: SamplingParams) -> SamplingParams:
+    """A `top_k` above 1 leaves one more token than it says."""
+    return replace(params, top_k=params.top_k + 1) if params.top_k > 1 else params
+
+
+@sampling_fault("top-k-tenfold", applies_to=has_parameters("top_k"))
+def top_k_tenfold(params: SamplingParams) -> SamplingParams:
+    """A `top_k` above 1 leaves ten times as many tokens as it says."""
+    return replace(params, top_k=params.top_k * 10) if params.top_k > 1 else params
+
+
+@sampling_fault("top-p-widened", applies_to=has_parameters("top_p", "logprobs"))
+def top_p_widened(params: SamplingParams) -> SamplingParams:
+    """A `top_p` between 0.1 and 1 is moved halfway to 1."""
+    return replace(params, top_p=(1 + params.top_p) / 2) if 0.1 < params.top_p < 1 else params
+
+
+@sampling_fault("min-p-hundredth", applies_to=has_parameters("min_p"))
+def min_p_hundredth(params: SamplingParams) -> SamplingParams:
+    """A `min_p` below 1 counts as a hundredth of itself."""
+    return replace(params, min_p=params.min_p / 100) if params.min_p < 1 else params
+
+
+@sampling_fault("low-temperature-raised")
+def low_temperature_raised(params: SamplingParams) -> SamplingParams:
+    """A temperature between 0 and 0.1 counts as 0.8."""
+    return replace(params, temperature=0.8) if 0 < params.temperature < 0.1 else params
+
+
+@sampling_fault("temperature-inverted")
+def temperature_inverted(params: SamplingParams) -> SamplingParams:
+    """Temperatures above 0 are inverted: 0.5 counts as 2, and 2 as 0.5."""
+    return replace(params, temperature=1 / params.temperature) if params.temperature > 0 else params

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import hooked_fault, requires_check
 from reference_server.faults.request_edits import LONG, text_messages
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reference_server.faults.hooks import Json, ServedRequest
+
+VERY_LONG: Final = 6_000  # characters
+MOST_MESSAGES: Final = 18
 
 
 def _cut(request: ServedRequest) -> None:
@@ -39,6 +42,23 @@ def _no_results(request: ServedRequest) -> None:
             message["content"] = "-"
 
 
+def _cut_far(request: ServedRequest) -> None:
+    for message in text_messages(request):
+        message["content"] = message["content"][:VERY_LONG]
+
+
+def _forget_turns(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    if isinstance(messages, list):
+        messages[:] = messages[-MOST_MESSAGES:]
+
+
+very_long_prompts_cut = hooked_fault(
+    "very-long-prompts-cut", "A message is cut after 6,000 characters without notice.", request=_cut_far
+)
+oldest_turns_forgotten = hooked_fault(
+    "oldest-turns-forgotten", "Of a conversation only the last 18 messages are read.", request=_forget_turns
+)
 long_prompts_cut = hooked_fault(
     "long-prompts-cut", "A prompt that is too long is truncated silently.", request=_cut, bugs=[123]
 )
