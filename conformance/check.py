@@ -56,11 +56,30 @@ class NotExercised(NotObserved):
 
 
 @dataclass(frozen=True, slots=True)
+class Repetition:
+    """How many greedy requests were answered more than once, and how many of those had the same answer each time."""
+
+    requests: int
+    same: int
+
+    @property
+    def always(self) -> bool:
+        """Whether no greedy request had two answers."""
+        return self.same == self.requests
+
+    @property
+    def mostly(self) -> bool:
+        """Whether most greedy requests had the same answer each time, so that few differences may be near ties."""
+        return self.requests >= 4 and self.same >= 0.7 * self.requests
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What a check receives besides the exchange.
 
     lost: the ids of the exchanges after which no good request was answered.
     garbled: returns whether the model generates invalid UTF-8.
+    repetition: returns how many greedy requests had the same answer each time; None if nothing is known.
     """
 
     contract: Contract
@@ -70,6 +89,7 @@ class Context:
     step: Step
     lost: tuple[str, ...] = ()
     garbled: Callable[[], bool] = lambda: False
+    repetition: Callable[[], Repetition | None] = lambda: None
 
 
 def no_precondition(_: Exchange) -> None:

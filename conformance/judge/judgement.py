@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
+from conformance.judge.evidence.repetition import measure_repetition
 from conformance.judge.traced_exchange import Reads, trace
 from conformance.judging_limit import JudgingLimit
 
@@ -65,9 +66,10 @@ def judge(
     lost = list_lost(recorded, missing)
     shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
     garbled = cache(partial(generates_invalid_utf8, shown.values()))
+    repetition = cache(partial(measure_repetition, shown.values()))
 
     def make_context(assertion: Assertion) -> Context:
-        return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled)
+        return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled, repetition)
 
     made: dict[str, frozenset[str]] = {}
     judgements: list[Judgement] = []

@@ -13,9 +13,8 @@ from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
 from conformance.run.saved_requests import Trials
-from conformance.run.scheduler import StepScheduler
+from conformance.run.scheduler import SpreadRounds, StepScheduler
 from conformance.run.sender import Sender
-from conformance.run.spread_rounds import SpreadRounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.acceptance import is_refused
-from conformance.judge.answer_difference import compare_answers, is_greedy
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
+from conformance.judge.evidence.answer_difference import compare_answers, is_greedy
 from conformance.judge.token_counts import COUNTS
 
 if TYPE_CHECKING:
@@ -154,11 +154,11 @@ def tokens_in_a_crowd_are_counted_as_alone(exchanges: Mapping[str, Exchange], co
     compared = False
     for part, alone, crowd in _in_crowd(exchanges, context):
         same = [other for other in crowd if compare_answers(alone, other) == "none"]
-        counts = [[(each.usage or {}).get(name) for name in COUNTS] for each in (alone, *same)]
+        counts = [[(answer.usage or {}).get(name) for name in COUNTS] for answer in (alone, *same)]
         if counts[0] == [None, None, None]:
             continue
         compared = True
-        if odd := next((found for found in counts if found != counts[0]), None):
+        if odd := next((count for count in counts if count != counts[0]), None):
             yield Finding(f"/{part}/usage", f"{counts[0]} ({', '.join(COUNTS)})", f"{odd}")
     if not compared:
         raise NotExercised("no answer in the crowd can be compared by its usage")

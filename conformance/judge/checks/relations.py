@@ -9,10 +9,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
-from conformance.judge.answer_difference import compare_answers
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
+from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.token_counts import COUNTS, LIMITED_STEPS, STREAMED_CUTS
@@ -157,11 +157,13 @@ def streaming_does_not_change_the_answer(round_: Round, earlier: Sequence[Round]
 
 
 @relation("relations.shorter-is-a-beginning", over=LIMITED_STEPS, unmet=why_unanswered)
-def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """A greedy answer that max_tokens cuts off is the beginning of the whole one, at every length.
 
     Reported if something was lost or repeated. An answer that diverges only shows that greedy answers do not repeat.
     """
+    if (repetition := context.repetition()) is not None and not repetition.always:
+        raise NotExercised("greedy answers of this server do not always repeat")
     texts = {name: exchanges[name].content() or "" for name in LIMITED_STEPS}
     yield from _beginnings(texts["whole"], {name: texts[name] for name in LIMITED_STEPS[1:]})
 
@@ -312,8 +314,8 @@ def tokens_are_counted_the_same_throughout(exchanges: Mapping[str, Exchange], co
                 continue
             compared = True
             usual = Counter(map(str, counts)).most_common(1)[0][0]
-            for answer, found in zip(same, counts, strict=True):
-                if str(found) != usual:
-                    yield Finding(f"/{answer.step}/usage", f"{usual} ({', '.join(COUNTS)})", f"{found}")
+            for answer, count in zip(same, counts, strict=True):
+                if str(count) != usual:
+                    yield Finding(f"/{answer.step}/usage", f"{usual} ({', '.join(COUNTS)})", f"{count}")
     if not compared:
         raise NotExercised("no answer that repeats has usage")

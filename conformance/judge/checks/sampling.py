@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import UNENDING, not_generated, why_unanswered
+from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.token_counts import SAFE_LIMIT, completion_count, requested_limit
 
 if TYPE_CHECKING:
@@ -18,10 +19,18 @@ SEEDED = ("seeded", "seeded-again", "seeded-streamed")
 
 
 @relation("sampling.greedy-repeats", over=("plain", "plain-again"), unmet=why_unanswered)
-def greedy_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same request at temperature 0 gives the same text twice."""
-    first, second = (exchanges[name].content() for name in ("plain", "plain-again"))
+def greedy_answer_repeats(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The same request at temperature 0 gives the same text twice.
+
+    Of two almost equally likely tokens either may be chosen if rounding differs. Not judged if that may be the cause,
+    and most greedy requests of the run have the same answer each time.
+    """
+    one, other = (exchanges[name] for name in ("plain", "plain-again"))
+    first, second = one.content(), other.content()
     if first != second:
+        repetition = context.repetition()
+        if compare_answers(one, other) == "possible" and repetition is not None and repetition.mostly:
+            raise NotExercised("two tokens may be almost equally likely: most other greedy answers repeat")
         yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
 
 

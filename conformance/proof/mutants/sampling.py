@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @mutant("sampling.greedy-repeats")
 def greedy_answer_changes(exchange: Exchange) -> Exchange:
-    """The second greedy answer has another word at its end."""
-    return edit_text(exchange, lambda text: f"{text} Bye!")
+    """The second greedy answer begins with another word."""
+    return edit_text(exchange, lambda text: f"Bye! {text}")
 
 
 @mutant("sampling.seed-repeats")

@@ -1,4 +1,4 @@
-"""Compare two answers to one request that should be the same, without blaming a server for rounding.
+"""Compare two answers to one request that should be the same, although a server may round differently each time.
 
 Many servers compute a request in other sums when it shares a batch with others. Of two almost equally likely tokens the
 other one may then be chosen, and the text diverges from there. A greedy answer differs clearly if its log-probabilities
@@ -59,9 +59,9 @@ def _gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
         first, second = first_entries(base), first_entries(other)
     except NotExercised:
         return None
-    for known, found in zip(first, second, strict=False):
-        if known.token != found.token:
-            return _gap(known, found.token)
+    for known, entry in zip(first, second, strict=False):
+        if known.token != entry.token:
+            return _gap(known, entry.token)
     return None
 
 

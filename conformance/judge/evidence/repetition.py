@@ -1,0 +1,25 @@
+"""Tell from all recorded answers whether greedy answers repeat, so that a near tie is not reported."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Repetition
+from conformance.judge.answer_fields import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from conformance.exchange import Exchange
+
+
+def measure_repetition(recorded: Iterable[Exchange]) -> Repetition:
+    """Compare the answers to greedy requests with the same body."""
+    shapes: dict[bytes, list[object]] = defaultdict(list)
+    for exchange in recorded:
+        sent: Any = exchange.request_json
+        if isinstance(sent, dict) and sent.get("temperature") == 0 and exchange.succeeded:
+            shapes[exchange.request.body].append(shape_of(exchange).choices)
+    repeated = [found for found in shapes.values() if len(found) > 1]
+    return Repetition(len(repeated), sum(len(set(found)) == 1 for found in repeated))
