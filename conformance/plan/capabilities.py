@@ -30,6 +30,7 @@ class DeclaredCapabilities:
     `source` is where this is known from, and `sources` the source of the capabilities for which it differs.
     `neutral_only` are parameters without a capability of which the server accepts neutral values only, according to its
     description: a gateway has such parameters if the engine behind it does not support them.
+    `denials` are the refusals of the probes by which the server denies what its document has.
     """
 
     declared: frozenset[str]
@@ -37,6 +38,7 @@ class DeclaredCapabilities:
     source: str
     sources: Mapping[str, str] = field(default_factory=dict)
     neutral_only: frozenset[str] = frozenset()
+    denials: Mapping[str, str] = field(default_factory=dict)
 
     def source_of(self, name: str) -> str:
         """Return where the status of a capability is known from."""
@@ -50,13 +52,19 @@ class DeclaredCapabilities:
         """Return the capabilities whose status is unknown, in the order of the contract."""
         return tuple(name for name in contract.capabilities if self.status_of(name) == "unknown")
 
-    def with_probe_results(self, results: Mapping[str, bool]) -> DeclaredCapabilities:
-        """Add what probes showed: True for a capability that the server has, False for one that it refused."""
+    def with_probe_results(
+        self, results: Mapping[str, bool], denials: Mapping[str, str] | None = None
+    ) -> DeclaredCapabilities:
+        """Add what probes showed: True for a capability that the server has, False for one that it refused.
+
+        denials: how it refused those.
+        """
         return replace(
             self,
             declared=self.declared | {name for name, has in results.items() if has},
             denied=self.denied | {name for name, has in results.items() if not has},
             sources={**self.sources, **dict.fromkeys(results, PROBE)},
+            denials={**self.denials, **(denials or {})},
         )
 
     def with_refusals(self, contract: Contract, names: Iterable[str]) -> DeclaredCapabilities:
@@ -91,7 +99,8 @@ class DeclaredCapabilities:
             (declared if has else denied).add(name)
             (denied if has else declared).discard(name)
             sources[name] = COMMAND_LINE
-        return replace(self, declared=frozenset(declared), denied=frozenset(denied), sources=sources)
+        denials = {name: denial for name, denial in self.denials.items() if sources.get(name) == PROBE}
+        return replace(self, declared=frozenset(declared), denied=frozenset(denied), sources=sources, denials=denials)
 
 
 def describe_refusal(capability: Capability) -> str:

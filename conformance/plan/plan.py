@@ -6,7 +6,7 @@ results: for example a check that applies to ten steps, or the limit of a parame
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -37,6 +37,7 @@ class Plan:
     left_out: requirements that only requests exercise which the contract does not allow, each with the reason.
     unjudged: capabilities that the server declares and that no requirement judges.
     partial: whether the user left out some of the assertions.
+    denials: the refusals by which the server denies capabilities that its document has.
     """
 
     contract: Contract
@@ -48,6 +49,7 @@ class Plan:
     left_out: tuple[tuple[Requirement, str], ...] = ()
     unjudged: tuple[Capability, ...] = ()
     partial: bool = False
+    denials: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def requests(self) -> int:

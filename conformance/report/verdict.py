@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from conformance.check import Finding
 from conformance.judge.rounds import DECIDED
 from conformance.report.waivers import find_waiver
 from openapi.contract.contract import Keyword
@@ -29,10 +30,10 @@ from openapi.contract.contract import Keyword
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from conformance.check import Finding
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
+    from openapi.contract.contract import Capability
 
 
 class Outcome(StrEnum):
@@ -157,7 +158,9 @@ def build_report(
             (plan.unjudged, Outcome.UNTESTABLE, "declared, but no requirement judges it"),
         )
         for capability in capabilities
+        if capability.name not in plan.denials
     ]
+    rows += [_denied_row(item, plan.denials[item.name]) for item in plan.undeclared if item.name in plan.denials]
     rows = _apply_waivers(rows, waivers, today or datetime.now(UTC).date(), strict=strict, complete=exhausted is None)
     failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]
     proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
@@ -202,6 +205,15 @@ def _unjudged_row(
     identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str
 ) -> RequirementRow:
     return RequirementRow(identity, identity, keyword, source, None, summary, outcome, (), 0, note)
+
+
+def _denied_row(capability: Capability, refusal: str) -> RequirementRow:
+    """Return the row of a capability that the document has and the server refuses, so that it is not judged."""
+    identity = f"capability.{capability.name}"
+    finding = Finding("/status", "an answer, because the document has this capability", refusal)
+    located = LocatedFinding(finding, "preflight", f"preflight/probe-{capability.name}")
+    row = _unjudged_row(identity, Keyword.SHOULD, capability.source, capability.summary, Outcome.WARN, "")
+    return replace(row, findings=(located,))
 
 
 def _judged_row(group: list[Judgement]) -> RequirementRow:

@@ -134,9 +134,11 @@ def _media_probes(contract: Contract) -> Iterator[tuple[str, CapabilityProbe]]:
 def evaluate(probe: CapabilityProbe, exchange: Exchange) -> bool | None:
     """Return True if the answer shows the effect, False if the request was refused, and None otherwise.
 
-    A refusal of the thinking probe shows nothing, because its request does not ask for thinking.
+    A refusal of the thinking probe shows nothing, because its request does not ask for thinking. An answer that ends
+    with a tool call but has none shows that the server tries to call tools: the capability is there, and broken.
     """
     if exchange.succeeded:
-        return True if probe.shows_effect(exchange) else None
+        claimed = any(choice.finish_reason == "tool_calls" for choice in exchange.choices.values())
+        return True if probe.shows_effect(exchange) or claimed else None
     refused = exchange.status is not None and 400 <= exchange.status < 500 and exchange.status not in (401, 403, 429)
     return False if refused and probe is not PROBES["thinking"] else None

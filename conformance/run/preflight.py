@@ -149,16 +149,19 @@ class Preflight:
 
     async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
-        results = {}
+        results, denials = {}, {}
         for name, probe in select_probes(capabilities, self._contract).items():
             if self._is_over:
                 break
-            has = evaluate(probe, await self._chat(probe.step(f"probe-{name}"), model))
+            exchange = await self._chat(probe.step(f"probe-{name}"), model)
+            has = evaluate(probe, exchange)
             if has is None and not self._is_over and (forced := probe.forced_step(f"probe-{name}-again")) is not None:
                 has = evaluate(probe, await self._chat(forced, model)) or None
             if has is not None:
                 results[name] = has
-        known = capabilities.with_probe_results(results) if results else capabilities
+            if has is False:
+                denials[name] = summarize(exchange)
+        known = capabilities.with_probe_results(results, denials) if results else capabilities
         refused = [
             name for group in group_conditional(known, self._contract) for name in await self._refused(group, model)
         ]

@@ -177,6 +177,7 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
 
     def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
         plan = draft(dialect, capabilities, options.only, options.topics, options.draw, thorough=options.thorough)
+        plan = replace(plan, denials={} if plan.partial else capabilities.denials)
         return PreparedRun(options, dialect, target, model, capabilities, plan, answered=answered)
 
     others = []

@@ -55,9 +55,9 @@ class ScriptedClient:
         return [call.id for call in self.calls]
 
 
-def scenario(name: str, *steps: Step, together: bool = False) -> Scenario:
-    """Return a scenario with these steps."""
-    return Scenario(name, "", steps or (Step(body={}),), together=together)
+def scenario(name: str, *steps: Step, **options: Any) -> Scenario:
+    """Return a scenario with these steps. options: fields of `Scenario`."""
+    return Scenario(name, "", steps or (Step(body={}),), **options)
 
 
 def make_run(

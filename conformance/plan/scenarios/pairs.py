@@ -52,69 +52,69 @@ VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
 """What a request with a parameter says. The values have an effect on most answers without ending them at once."""
 
 
+BASES: Final[tuple[Mapping[str, Any], ...]] = ({"temperature": 0}, {"seed": 20, "temperature": 1.0}, {})
+"""What makes answers repeat: the first of these that the contract allows together with the others."""
+
+
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenarios: one for each request, sent plain and streamed."""
-    validator = Validator(contract)
-    known = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
-    values = {
-        name: {key: value for key, value in said.items() if key in known}
-        for name, said in VALUES.items()
-        if name in known and _is_valid(said, known, validator)
-    }
-    fitting = Fitting(contract)
-    return tuple(fitting.fit(_scenario(names, values, known) for names in _cover(values, validator)))
+    requests = _Requests(contract)
+    return tuple(Fitting(contract).fit(_scenario(names, requests) for names in _cover(requests)))
 
 
-def _is_valid(said: Mapping[str, Any], known: set[str], validator: Validator) -> bool:
-    body = {key: value for key, value in said.items() if key in known}
-    return bool(body) and not _problems(body, validator)
+class _Requests:
+    """Makes the body of a request from the names of the parameters that it combines."""
+
+    def __init__(self, contract: Contract) -> None:
+        self.known = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
+        self._validator = Validator(contract)
+        usable = {name: self._usable(values) for name, values in VALUES.items() if name in self.known}
+        self._values = {name: values for name, values in usable.items() if values}
+        self.names = tuple(name for name in self._values if self.join((name,)) is not None)
+
+    def join(self, names: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return the parameters in one request; None if they contradict each other or the contract."""
+        joined: dict[str, Any] = {}
+        for name in names:
+            for key, value in self._values[name].items():
+                if joined.setdefault(key, value) != value:
+                    return None
+        limits = {} if "max_completion_tokens" in joined else {"max_tokens": LIMIT}
+        bodies = ({"messages": [QUESTION], **self._usable({**limits, **base}), **joined} for base in BASES)
+        return next((body for body in bodies if self._is_allowed(body)), None)
+
+    def _usable(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if name in self.known}
+
+    def _is_allowed(self, body: dict[str, Any]) -> bool:
+        complete = complete_body({"model": "m", **body}, self._validator.contract)
+        return not self._validator.request_problems(complete)
 
 
-def _problems(body: Mapping[str, Any], validator: Validator) -> bool:
-    """Return whether the contract does not allow a request with these parameters."""
-    complete = complete_body({"model": "m", "messages": [QUESTION], **body}, validator.contract)
-    return bool(validator.request_problems(complete))
-
-
-def _cover(values: Mapping[str, Mapping[str, Any]], validator: Validator) -> Iterator[tuple[str, ...]]:
+def _cover(requests: _Requests) -> Iterator[tuple[str, ...]]:
     """Yield groups of parameters so that every two that may be combined are in one group.
 
     Greedy: each group begins with a pair that is missing, and takes the parameters that add the most missing pairs.
     """
-    missing = {pair for pair in combinations(values, 2) if _join(pair, values, validator) is not None}
+    place = requests.names.index
+    missing = {pair for pair in combinations(requests.names, 2) if requests.join(pair) is not None}
     while missing:
         group: tuple[str, ...] = min(missing)
         while len(group) < PER_REQUEST:
             gains = {
-                name: sum(tuple(sorted((name, other), key=list(values).index)) in missing for other in group)
-                for name in values
-                if name not in group and _join((*group, name), values, validator) is not None
+                name: sum(tuple(sorted((name, other), key=place)) in missing for other in group)
+                for name in requests.names
+                if name not in group and requests.join((*group, name)) is not None
             }
             if not gains or not max(gains.values()):
                 break
             group = (*group, max(gains, key=lambda name: gains[name]))
-        missing -= set(combinations(sorted(group, key=list(values).index), 2))
+        missing -= set(combinations(sorted(group, key=place), 2))
         yield group
 
 
-def _join(
-    names: tuple[str, ...], values: Mapping[str, Mapping[str, Any]], validator: Validator
-) -> dict[str, Any] | None:
-    """Return the parameters of a group in one request; None if they contradict each other or the contract."""
-    body: dict[str, Any] = {}
-    for name in names:
-        for key, value in values[name].items():
-            if body.setdefault(key, value) != value:
-                return None
-    return None if _problems(body, validator) else body
-
-
-def _scenario(names: tuple[str, ...], values: Mapping[str, Mapping[str, Any]], known: set[str]) -> Scenario:
-    limits = {"max_tokens": LIMIT} if "max_completion_tokens" not in names else {}
-    greedy = {"temperature": 0} if "temperature" in known else {}
-    body: dict[str, Any] = {"messages": [QUESTION], **limits, **greedy}
-    for name in names:
-        body |= values[name]
-    usage = {"stream_options": {"include_usage": True}} if "stream_options" in known else {}
-    steps = [Step("paired", body=body), Step("paired-streamed", body={**body, "stream": True, **usage})]
-    return Scenario(f"paired-{'-'.join(names)}", f"{', '.join(names)} in one request, plain and streamed", tuple(steps))
+def _scenario(names: tuple[str, ...], requests: _Requests) -> Scenario:
+    body = requests.join(names) or {}
+    usage = {"stream_options": {"include_usage": True}} if "stream_options" in requests.known else {}
+    steps = (Step("paired", body=body), Step("paired-streamed", body={**body, "stream": True, **usage}))
+    return Scenario(f"paired-{'-'.join(names)}", f"{', '.join(names)} in one request, plain and streamed", steps)

@@ -11,6 +11,7 @@ import pytest
 from conformance.cli.capability_option import parse
 from conformance.errors import UsageError
 from conformance.plan.capabilities import default_capabilities
+from conformance.report.verdict import Outcome, build_report
 from conformance.run.capability_probes import PROBES, select_probes
 from conformance.tests.faulty_proxy import Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
@@ -49,6 +50,20 @@ def test_a_visible_effect_declares_the_capability() -> None:
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_a_refusal_denies_the_capability(status: int) -> None:
     assert probe_tools(json_reply({"code": 1}, status)) == ("denied", "a probe")
+
+
+def test_a_refusal_of_what_the_document_has_is_a_warning_with_its_beginning() -> None:
+    run = prepared(Probed(models=json_reply({"error": "no tools here"}, 400)))
+    rows = [
+        row for row in build_report(run.plan, (), strict=False, exhausted=None).rows if row.id == "capability.tools"
+    ]
+    assert [Outcome.WARN] == [row.outcome for row in rows]
+    assert '400: {"error": "no tools here"}' == rows[0].findings[0].finding.got
+
+
+def test_an_answer_that_ends_with_a_call_that_it_lacks_declares_the_capability() -> None:
+    answer = json_reply({"choices": [{"index": 0, "message": {"content": ""}, "finish_reason": "tool_calls"}]})
+    assert ("declared", "a probe") == probe_tools(answer)
 
 
 @pytest.mark.parametrize(

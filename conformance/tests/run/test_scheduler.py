@@ -35,3 +35,25 @@ def test_together_steps_take_the_slots_of_the_others() -> None:
     together = [scenario(f"all{at}", *(Step(f"s{it}", body={}) for it in range(6)), together=True) for at in range(3)]
     execute(client, *(scenario(f"s{at}") for at in range(20)), *together, concurrency=4)
     assert (client.most_at_once, len(client.calls)) == (6, 38)
+
+
+def test_crowd_steps_are_sent_together_after_the_others() -> None:
+    client = ScriptedClient()
+    crowd = (Step(f"crowd-{at}", body={}, crowd=True) for at in range(5))
+    execute(client, scenario("busy", Step("first", body={}), *crowd, Step("second", body={}), alone=True))
+    assert (["busy/first", "busy/second"], 5) == (client.ids()[:2], client.most_at_once)
+
+
+@pytest.mark.parametrize("others", [0, 1, 40])
+def test_the_rounds_of_a_spread_scenario_begin_and_end_the_run(others: int) -> None:
+    client = ScriptedClient()
+    rounds = (Step(f"a.{number}", body={}, part="a", round=number) for number in range(1, 5))
+    spread = scenario("anchors", *rounds, rounds=4, spread=True)
+    record = execute(client, spread, *(scenario(f"s{at}") for at in range(others)))
+    assert ("anchors/a.1", "anchors/a.4") == (client.ids()[0], client.ids()[-1])
+    sent = [identifier for identifier in client.ids() if identifier.startswith("anchors")]
+    assert sorted(sent) == sent
+    assert {f"a.{number}" for number in range(1, 5)} == {
+        step for name, step in (*record.exchanges, *record.missing) if name == "anchors"
+    }
+    assert others < 40 or len(sent) == 4

@@ -1,0 +1,63 @@
+"""A difference is clear only if rounding cannot explain it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.check import Repetition
+from conformance.exchange import Request
+from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.repetition import measure_repetition
+from conformance.tests.test_exchange import plain
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+def answer(text: str, *gaps: float, temperature: float = 0) -> Exchange:
+    """An answer of one-character tokens; each gap is the distance from a token to the next likeliest one, in nats."""
+    content = [
+        {"token": token, "logprob": -0.1, "top_logprobs": [alternative(token, -0.1), alternative("?", -0.1 - gap)]}
+        for token, gap in zip(text, gaps, strict=False)
+    ]
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "length"}
+    if gaps:
+        choice["logprobs"] = {"content": content}
+    sent = json.dumps({"temperature": temperature, "messages": []}).encode()
+    return plain({"choices": [choice]}, request=Request("POST", "http://h/v1", (), sent))
+
+
+def alternative(token: str, logprob: float) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob}
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "expected"),
+    [
+        (answer("abcdef"), answer("abcdef"), "none"),
+        (answer("abcdef"), answer("abcdeg"), "possible"),
+        (answer("abcdef"), answer("xbcdef"), "clear"),
+        (answer("abcdef"), answer(""), "clear"),
+        (answer("abcd", 3, 3, 3, 0.1), answer("abcx", 3, 3, 3, 3), "possible"),
+        (answer("abcd", 3, 3, 3, 3), answer("abcx", 3, 3, 3, 3), "clear"),
+        (answer("abcd", 0.1, 3, 3, 3), answer("xbcd", 3, 3, 3, 3), "possible"),
+        (answer("abcdef", temperature=1), answer("abcdeg", temperature=1), "possible"),
+        (answer("abcdef", temperature=1), answer("xyz", temperature=1), "clear"),
+    ],
+)
+def test_a_difference_is_clear_if_rounding_cannot_explain_it(base: Exchange, other: Exchange, expected: str) -> None:
+    assert expected == compare_answers(base, other)
+
+
+def test_repetition_counts_greedy_requests_that_were_sent_more_than_once() -> None:
+    recorded = [answer("ab"), answer("ab"), answer("x", temperature=1), answer("y", temperature=1)]
+    assert Repetition(1, 1) == measure_repetition(recorded)
+    assert Repetition(1, 0) == measure_repetition([*recorded, answer("ac")])
+
+
+@pytest.mark.parametrize(("requests", "same", "mostly"), [(3, 3, False), (10, 7, True), (10, 6, False)])
+def test_most_requests_repeat_if_seven_of_ten_do(requests: int, same: int, mostly: bool) -> None:
+    assert mostly is Repetition(requests, same).mostly
