@@ -7,6 +7,7 @@ Each request tests one fact. It has a small max_tokens, and the parameters witho
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ COSTLY = (
     "max_completion_tokens",
     "min_tokens",
 )  # values that would request too much work
+INSIDE = 0.01  # how far inside a fractional range a value is that must be accepted
+GREATEST_EXACT = 2**53  # the next whole number is not a double, so parsers that use doubles change it
 TINY = 2.0**-126  # smallest normal float32; anything smaller may be zero for a server that uses float32
 KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that the ids of null and [null] differ
 LOOKALIKES: dict[str, tuple[Any, ...]] = {
@@ -149,8 +152,26 @@ def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
     if kind == "boolean":
         yield "type", "accept", True
         yield "type", "accept", False
+    yield from _inside(schema)
     if isinstance(kind, str):
         yield from (("type", "reject", value) for value in LOOKALIKES[kind])
+
+
+def _inside(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
+    """Yield valid values that careless servers refuse: just inside an end, whole where fractions are allowed, and whole
+    numbers beyond those that a double represents.
+    """
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if schema.get("type") == "number":
+        if "minimum" in schema and low + INSIDE < high:
+            yield "minimum", "accept", round(low + INSIDE, 6)
+        if "maximum" in schema and high - INSIDE > low:
+            yield "maximum", "accept", round(high - INSIDE, 6)
+        if "maximum" in schema and low < 1 <= high:
+            yield "type", "accept", 1
+    elif schema.get("type") == "integer" and "maximum" in schema and low < GREATEST_EXACT < high:
+        yield "maximum", "accept", GREATEST_EXACT
+        yield "maximum", "accept", GREATEST_EXACT + 1
 
 
 def _below(low: float, whole: bool) -> list[Any]:

@@ -98,3 +98,16 @@ def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -
     greedy, seeded, far = (text_of(round_, part) for part in ("greedy", "seeded", "seeded-far"))
     require_length(greedy)
     return None if len(seeded) < FEW_CHARACTERS or equals_greedy(round_, "seeded") else far != seeded
+
+
+@trial(
+    "effects.seeds-read-exactly",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded-even", "seeded-odd"),
+    test=AT_SIGHT,
+    expected="another text than that of the seed less 1",
+)
+def seeds_beyond_doubles_differ(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The seeds 2**53 and 2**53 + 1 give different texts: seeds are not converted to doubles, which are equal."""
+    even, odd = (text_of(round_, part) for part in ("seeded-even", "seeded-odd"))
+    return None if len(even) < FEW_CHARACTERS else even != odd

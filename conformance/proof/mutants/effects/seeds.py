@@ -41,6 +41,12 @@ def seeds_are_cut_to_32_bits(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY)
 
 
+@mutant("effects.seeds-read-exactly", steps="seeded-*")
+def seeds_are_doubles(exchange: Exchange) -> Exchange:
+    """A seed beyond 2**53 and the next one give the same text."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.seed-repeats", steps="seeded*")
 def seed_is_ignored(exchange: Exchange) -> Exchange:
     """The seed is ignored: every answer is different."""

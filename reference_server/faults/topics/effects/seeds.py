@@ -66,6 +66,12 @@ def seed_constant(params: SamplingParams) -> SamplingParams:
     return replace(params, seed=1)
 
 
+@sampling_fault("seed-read-as-double", applies_to=requires_check("effects.seeds-read-exactly"), bugs=[105])
+def seed_is_read_as_double(params: SamplingParams) -> SamplingParams:
+    """`seed` is converted to a double."""
+    return replace(params, seed=None if params.seed is None else int(float(params.seed)))
+
+
 @sampling_fault("seed-cut-to-32-bits", applies_to=requires_check("effects.seeds-read-whole"), bugs=[105])
 def seed_is_cut_to_32_bits(params: SamplingParams) -> SamplingParams:
     """Only the lowest 32 bits of `seed` are used."""
