@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Decision = Literal["honoured", "ignored", "open"]
+MOST_ROUNDS = 100
 SLACK = 1e-9  # for the rounding of sums of logarithms: five times log 4 is log 1024 only approximately
 
 
@@ -28,6 +29,11 @@ class SequentialTest:
     ignored: float = 0.2
     false_alarm: float = 0.001
     miss: float = 0.02
+
+    @property
+    def fewest_rounds(self) -> int:
+        """The number of rounds after which the test is decided if every round shows the effect."""
+        return next(number for number in range(1, MOST_ROUNDS + 1) if self.decide([True] * number) != "open")
 
     def decide(self, rounds: Iterable[bool]) -> Decision:
         """Return the decision after the first round that allows one, else "open". Each item: the effect was shown."""

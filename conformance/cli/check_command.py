@@ -20,6 +20,7 @@ from conformance.client import headers
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable, UsageError
 from conformance.plan.capabilities import default_capabilities
+from conformance.plan.expected_cost import estimate_cost
 from conformance.plan.scenarios.schemathesis_cases import Draw, require_fuzz_for_seed
 from conformance.record import BudgetLimits
 from conformance.replay.client_parsers import add_clients
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from conformance.plan.depth import Depth
     from conformance.record import Record
     from conformance.run.session import RunOutcome
     from openapi.contract.contract import Contract
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 @click.argument("url", required=False)
 @add_options(
     "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--thorough", "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run",
+    "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run",
     "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file",
     "--clients", "--report",
 )  # fmt: skip
@@ -61,7 +63,7 @@ def check(
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
-    thorough: bool,
+    depth: Depth,
     coverage: int,
     fuzz: int,
     seed: int | None,
@@ -106,7 +108,7 @@ def check(
             model=model,
             only=only,
             topics=topics,
-            thorough=thorough,
+            depth=depth,
             draw=Draw(coverage, fuzz, seed or 0),
             capabilities=capability_option.parse(capabilities),
             strict=strict,
@@ -161,6 +163,7 @@ def _judge(options: RunOptions, secret: Secret | None, console: Console, *, clie
             prepared.target.chat_url,
             prepared.model,
             requirements=len({assertion.requirement.id for assertion in plan.assertions}),
+            usual=estimate_cost(plan).describe(prepared.latency_s, options.budget.concurrency),
             requests=prepared.requests,
             tokens=plan.tokens,
         )
@@ -193,7 +196,7 @@ def _name_files(reports: list[tuple[str, Path]], dialects: list[str]) -> dict[st
 def _show_plan(options: RunOptions, contract: Contract, console: Console, *, requests: bool) -> None:
     """Show the plan for a server that does not describe itself: its requests, or else its requirements."""
     declaration = default_capabilities(contract).with_overrides(contract, options.capabilities)
-    plan = draft(contract, declaration, options.only, options.topics, options.draw, thorough=options.thorough)
+    plan = draft(contract, declaration, options.only, options.topics, options.draw, options.depth)
     if requests:
         console.print(plan_preview.requests_table(plan, contract, options.model or contract.default_model))
     else:

@@ -49,6 +49,8 @@ def _type(option: SuiteOption) -> click.ParamType[Any]:
         return click.Path(path_type=Path)
     if option.kind == "integer":
         return click.IntRange(option.minimum, option.maximum)
+    if option.kind == "choice":
+        return click.Choice(option.choices)
     if option.kind == "number":
         return click.FloatRange(min=option.minimum, min_open=option.above)
     return click.STRING

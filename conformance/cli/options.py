@@ -20,13 +20,14 @@ class SuiteOption:
     `parameter` is the name of the click parameter if it is not that of the option. `pytest_name` and `pytest_help`
     replace the name and the help in pytest, where the short names belong to pytest itself or to other plugins; an
     option without `in_pytest` exists for console commands alone. `minimum` itself is not allowed if `above` is set.
+    `choices` are the values of a choice; the default is one of them.
     """
 
     name: str
     help: str
     metavar: str | None = None
-    kind: Literal["text", "integer", "number", "file", "flag"] = "text"
-    default: float | None = None
+    kind: Literal["text", "integer", "number", "file", "flag", "choice"] = "text"
+    default: float | str | None = None
     minimum: int = 0
     maximum: int | None = None
     above: bool = False
@@ -36,6 +37,7 @@ class SuiteOption:
     pytest_name: str | None = None
     pytest_help: str | None = None
     in_pytest: bool = True
+    choices: tuple[str, ...] = ()
 
 
 OPTIONS: Final = {
@@ -94,7 +96,12 @@ OPTIONS: Final = {
             parameter="topics",
         ),
         SuiteOption(
-            "--thorough", "With --only or --topic: send every request that the selected checks judge", kind="flag"
+            "--depth",
+            "How much to send: a smoke test, the usual run, or every request, also those that --only and --topic leave"
+            " out",
+            kind="choice",
+            default="standard",
+            choices=("quick", "standard", "thorough"),
         ),
         SuiteOption(
             "--coverage",

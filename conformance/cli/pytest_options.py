@@ -39,8 +39,11 @@ def _settings(option: SuiteOption) -> dict[str, Any]:
         return {**settings, "action": "append", "default": []}
     if option.kind in ("integer", "number"):
         settings |= {"type": _number(option), "default": option.default}
+    if option.kind == "choice":
+        settings |= {"choices": option.choices, "default": option.default}
     if option.default:
-        settings["help"] += f" (default: {option.default:g})"
+        default = option.default if isinstance(option.default, str) else f"{option.default:g}"
+        settings["help"] += f" (default: {default})"
     return settings
 
 

@@ -90,7 +90,7 @@ class JudgingSession:
             model=option("model"),
             only=only,
             topics=topics,
-            thorough=option("thorough"),
+            depth=option("depth"),
             draw=draw,
             capabilities=capability_option.parse(option("capability")),
             strict=self.strict,

@@ -101,6 +101,7 @@ def rebuild(
         only=only or tuple(run.get("only", ())),
         topics=topics or tuple(run.get("topics", ())),
         draw=Draw(**run.get("draw", {})),
+        depth=run.get("depth", "standard"),
         strict=run["strict"] if strict is None else strict,
         verify=results["target"]["tls_verified"],
         waivers=waivers,
@@ -133,8 +134,8 @@ def _rebuild(
     contract = load_contract(target["dialect"])
     declaration = _declaration(target)
     selected = contract, declaration, options.only, options.topics, options.draw
-    plan = draft(*selected, thorough=True)  # nothing is sent, so every exchange of the record is judged
-    needed = draft(*selected) if options.only or options.topics else plan
+    plan = draft(*selected)  # nothing is sent, so every exchange of the record is judged
+    needed = draft(*selected, options.depth)
     record = Record(missing=_missing(judged))
     for scenario in (*needed.scenarios, *plan.scenarios):
         reused = reusable.get(scenario.request_key(target["model"]), {})

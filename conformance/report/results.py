@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from conformance.plan.capabilities import DeclaredCapabilities
+    from conformance.plan.depth import Depth
     from conformance.record import Record
     from conformance.report.verdict import Report, RequirementRow
     from openapi.contract.contract import Contract
@@ -40,6 +41,7 @@ class RunFacts:
     only: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     draw: Draw = NOTHING
+    depth: Depth = "standard"
     known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
@@ -77,6 +79,7 @@ def build_results(
             "strict": facts.strict,
             "only": list(facts.only),
             "topics": list(facts.topics),
+            "depth": facts.depth,
             "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
         },

@@ -11,6 +11,7 @@ from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
+from conformance.plan.depth import limit_plan
 from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
 from conformance.plan.scenarios import boundaries, list_scenarios, written
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from conformance.check import Check
+    from conformance.plan.depth import Depth
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
     from openapi.contract.contract import Contract
@@ -35,15 +37,14 @@ def draft(
     only: tuple[str, ...] = (),
     topics: tuple[str, ...] = (),
     wanted: Draw = NOTHING,
-    *,
-    thorough: bool = False,
+    depth: Depth = "thorough",
 ) -> Plan:
     """Return the plan for a server of this contract with these capabilities.
 
-    `only` and `topics` select checks, of which the plan sends few requests, or all if `thorough`.
+    `only` and `topics` select checks, of which the plan sends few requests, or all if `depth` is "thorough".
     """
     known = frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
-    return _draft(contract, known, tuple(gather_checks().values()), only, topics, wanted, thorough=thorough)
+    return _draft(contract, known, tuple(gather_checks().values()), only, topics, wanted, depth)
 
 
 @lru_cache(maxsize=KEPT)
@@ -54,8 +55,7 @@ def _draft(
     only: tuple[str, ...],
     topics: tuple[str, ...],
     wanted: Draw,
-    *,
-    thorough: bool,
+    depth: Depth,
 ) -> Plan:
     """Draft a plan. Cached: it takes up to a second, and a run drafts some of its plans twice."""
     declared, denied, neutral_only = known
@@ -69,7 +69,7 @@ def _draft(
     scenarios = (*list_scenarios(contract, narrowed, capabilities), *drawn)
     more = oracle.assertions(narrowed, drawn)
     by_id = {check.id: check for check in checks}
-    plan = make_plan(narrowed, scenarios, by_id, only, undeclared, topics, more, thorough=thorough)
+    plan = make_plan(narrowed, scenarios, by_id, only, undeclared, topics, more, thorough=depth == "thorough")
     if undeclared and plan.uncovered:
         # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
         everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "")
@@ -79,7 +79,8 @@ def _draft(
         inapplicable = tuple(row for row in plan.uncovered if row not in remaining)
         plan = replace(plan, uncovered=uncovered, inapplicable=inapplicable)
     plan = replace(plan, unjudged=list_unjudged(plan))
-    return _explain_uncovered(plan) if plan.uncovered else plan
+    plan = _explain_uncovered(plan) if plan.uncovered else plan
+    return limit_plan(plan, depth)
 
 
 def _explain_uncovered(plan: Plan) -> Plan:

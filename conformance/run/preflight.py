@@ -65,6 +65,7 @@ class Preflight:
         limits: BudgetLimits = NO_LIMITS,
     ) -> None:
         self.spent = Spent()
+        self.latency_s: float | None = None
         self._limits = limits
         self._client = client
         self._target = target
@@ -127,6 +128,7 @@ class Preflight:
         """
         step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._one_token()})
         exchange = _require_connection(await self._chat(step, model))
+        self.latency_s = None if exchange.response is None else exchange.response.ended_at_s
         if exchange.response is None and exchange.failure is not None:
             if exchange.failure.kind == "timeout" and self._is_late:
                 return False  # the run ends with its budget before it sends anything

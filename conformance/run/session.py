@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
     from conformance.exchange import Exchange
+    from conformance.plan.depth import Depth
     from conformance.report.verdict import Report
     from conformance.report.waivers import Waiver
     from openapi.address import Target
@@ -65,7 +66,7 @@ NO_COMPLETION: Final = "no request was answered with a chat completion, so the s
 class RunOptions:
     """What the user asked for.
 
-    thorough: send every request that the selected checks judge, and not as few as show them.
+    depth: how much of the plan to send.
     draw: how many generated requests to send in addition.
     capabilities: (name, has it) pairs that override what the server declares.
     also: further dialects to judge the same server by.
@@ -79,7 +80,7 @@ class RunOptions:
     model: str | None = None
     only: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
-    thorough: bool = False
+    depth: Depth = "standard"
     draw: Draw = NOTHING
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
@@ -99,6 +100,7 @@ class PreparedRun:
     also: the same for each further dialect.
     answered: whether the chat request of the preflight was answered with a completion.
     spent: what the chat requests of the preflight have cost.
+    latency_s: how long the first of them took.
     """
 
     options: RunOptions
@@ -110,6 +112,7 @@ class PreparedRun:
     also: tuple[PreparedRun, ...] = ()
     answered: bool = True
     spent: Spent = NOTHING_SPENT
+    latency_s: float | None = None
 
     @property
     def requests(self) -> int:
@@ -176,9 +179,11 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
     capabilities = await preflight.probe(model, capabilities)
 
     def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
-        plan = draft(dialect, capabilities, options.only, options.topics, options.draw, thorough=options.thorough)
-        plan = replace(plan, denials={} if plan.partial else capabilities.denials)
-        return PreparedRun(options, dialect, target, model, capabilities, plan, answered=answered)
+        plan = draft(dialect, capabilities, options.only, options.topics, options.draw, options.depth)
+        plan = replace(plan, denials={} if options.only or options.topics else capabilities.denials)
+        return PreparedRun(
+            options, dialect, target, model, capabilities, plan, answered=answered, latency_s=preflight.latency_s
+        )
 
     others = []
     for other in map(load_contract, dict.fromkeys(options.also)):
@@ -315,6 +320,7 @@ def conclude(
         declaration=prepared.declaration,
         only=options.only,
         topics=options.topics,
+        depth=options.depth,
         draw=options.draw,
         known=tuple(prepared.contract.capabilities),
         strict=options.strict,

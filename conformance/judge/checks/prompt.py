@@ -1,14 +1,15 @@
-"""Checks of vLLM's parameters for the prompt: how much of a conversation the model receives, and where its answer
-begins.
+"""Checks of the prompt: whether the model reads all of it, and vLLM's parameters for how much of it the model receives
+and where its answer begins.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.logprob_entries import first_entries
 from conformance.judge.token_counts import prompt_count
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 CUT_STEPS = ("uncut", "cut-right", "cut-left")
+LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
 
 def _limit(exchange: Exchange) -> int:
@@ -76,3 +78,44 @@ def _require_answer(exchange: Exchange) -> None:
     """Raise NotObserved if the request was not answered."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
+
+
+EXACT = 1e-6
+LEAST_ALTERNATIVES = 3
+
+
+@series("prompt.every-word-read", scenario="prompts-that-differ-in-a-word")
+def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A word that is replaced anywhere in a prompt changes the log-probabilities of the answer: the model reads it.
+
+    The place is the start, the middle or the end of a long prompt, the instructions, or a turn of a conversation. Not
+    judged if the same request has other log-probabilities each time, or if they are rounded.
+    """
+    bases = {name: _alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
+    compared = False
+    for name, exchange in exchanges.items():
+        base = bases.get(name.partition("-")[0])
+        found = _alternatives(exchange)
+        if name in bases or not base or not found:
+            continue
+        compared = True
+        if base.keys() == found.keys() and all(abs(base[token] - found[token]) < EXACT for token in base):
+            got = f"the same log-probabilities: {', '.join(f'{token!r} {value:.4f}' for token, value in base.items())}"
+            yield Finding(
+                f"/{name}/choices/0/logprobs", "other log-probabilities than without the other word", got[:200]
+            )
+    if not compared:
+        raise NotExercised("the answers have too few alternatives")
+
+
+def _alternatives(exchange: Exchange) -> dict[str, float]:
+    """Return the alternatives of the first token; none if there are few, or if their values are rounded."""
+    if why_unanswered(exchange):
+        return {}
+    try:
+        entry = first_entries(exchange)[0]
+    except NotExercised:
+        return {}
+    listed = {item.token: item.logprob for item in entry.top if LEAST < item.logprob}
+    precise = sum(abs(value * 1000 - round(value * 1000)) > EXACT for value in listed.values())
+    return listed if len(listed) >= LEAST_ALTERNATIVES and precise >= LEAST_ALTERNATIVES else {}

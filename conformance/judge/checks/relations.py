@@ -13,6 +13,7 @@ from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.token_counts import COUNTS, LIMITED_STEPS, STREAMED_CUTS
@@ -162,8 +163,7 @@ def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], context
 
     Reported if something was lost or repeated. An answer that diverges only shows that greedy answers do not repeat.
     """
-    if (repetition := context.repetition()) is not None and not repetition.always:
-        raise NotExercised("greedy answers of this server do not always repeat")
+    require_repetition(context)
     texts = {name: exchanges[name].content() or "" for name in LIMITED_STEPS}
     yield from _beginnings(texts["whole"], {name: texts[name] for name in LIMITED_STEPS[1:]})
 
@@ -253,8 +253,11 @@ def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], _: Cont
 
 
 @relation("relations.paired-streamed-as-plain", over=("paired", "paired-streamed"))
-def paired_parameters_mean_the_same_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def paired_parameters_mean_the_same_in_streams(
+    exchanges: Mapping[str, Exchange], context: Context
+) -> Iterator[Finding]:
     """A request with several parameters has the same choices streamed as plain, unless one of the forms is refused."""
+    require_repetition(context)
     if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
         raise NotExercised("the combination is refused")
     for exchange in exchanges.values():
@@ -264,6 +267,21 @@ def paired_parameters_mean_the_same_in_streams(exchanges: Mapping[str, Exchange]
     if compare_answers(plain, streamed) == "clear":
         texts = [[choice.content for choice in exchange.choices.values()] for exchange in (plain, streamed)]
         yield Finding("/paired-streamed/choices", repr(texts[0])[:200], repr(texts[1])[:200])
+
+
+@series("relations.same-after-others", scenario="one-after-many")
+def earlier_requests_do_not_matter(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seeded request has the same answer after requests of every other kind, if it has the same answer twice."""
+    drawn = {name: item for name, item in exchanges.items() if name.startswith("drawn") and not why_unanswered(item)}
+    if not {"drawn-first", "drawn-again"} <= drawn.keys():
+        raise NotObserved("the seeded request was not answered")
+    first = drawn["drawn-first"]
+    if compare_answers(first, drawn["drawn-again"]) != "none":
+        raise NotExercised("seeded answers of this server do not repeat")
+    for name, exchange in drawn.items():
+        if compare_answers(first, exchange) == "clear":
+            where = f"/{name}/choices/0/message/content"
+            yield Finding(where, repr(first.content())[:200], repr(exchange.content())[:200])
 
 
 def _by_request(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[tuple[str, list[Exchange]]]:

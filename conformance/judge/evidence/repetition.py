@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Repetition
+from conformance.check import NotExercised, Repetition
 from conformance.judge.answer_fields import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from conformance.check import Context
     from conformance.exchange import Exchange
 
 
@@ -21,5 +22,11 @@ def measure_repetition(recorded: Iterable[Exchange]) -> Repetition:
         sent: Any = exchange.request_json
         if isinstance(sent, dict) and sent.get("temperature") == 0 and exchange.succeeded:
             shapes[exchange.request.body].append(shape_of(exchange).choices)
-    repeated = [found for found in shapes.values() if len(found) > 1]
-    return Repetition(len(repeated), sum(len(set(found)) == 1 for found in repeated))
+    repeated = [answers for answers in shapes.values() if len(answers) > 1]
+    return Repetition(len(repeated), sum(len(set(answers)) == 1 for answers in repeated))
+
+
+def require_repetition(context: Context) -> None:
+    """Raise NotExercised if a greedy request of the run had two answers: a difference may then be a near tie."""
+    if (repetition := context.repetition()) is not None and not repetition.always:
+        raise NotExercised("greedy answers of this server do not always repeat")

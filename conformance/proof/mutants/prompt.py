@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_text
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -33,3 +33,14 @@ def last_message_is_closed(exchange: Exchange) -> Exchange:
 def last_message_is_left_out(exchange: Exchange) -> Exchange:
     """The answer does not begin with the last message."""
     return edit_text(exchange, lambda text: text[1:])
+
+
+def _constant(choice: dict[str, Any]) -> None:
+    for entry in choice["logprobs"]["content"]:
+        entry["top_logprobs"] = [{"token": token, "logprob": -1.23456, "bytes": None} for token in "abc"]
+
+
+@mutant("prompt.every-word-read", steps="long*")
+def words_are_not_read(exchange: Exchange) -> Exchange:
+    """The start and the end of a long prompt do not reach the model."""
+    return edit_choice(exchange, _constant)

@@ -117,3 +117,9 @@ def cached_prompt_is_another_one(exchange: Exchange) -> Exchange:
 def forms_differ_with_several_parameters(exchange: Exchange) -> Exchange:
     """With several parameters a plain answer lacks its beginning."""
     return with_text(exchange, TALE)
+
+
+@mutant("relations.same-after-others", steps="drawn-after-tools")
+def tools_are_kept(exchange: Exchange) -> Exchange:
+    """The tools of one request are offered in the next one too."""
+    return edit_text(exchange, lambda text: f"I have a tool. {text}")

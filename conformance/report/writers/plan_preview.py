@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
+from conformance.plan.expected_cost import estimate_cost
 from conformance.report.writers.terminal import sanitize
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ def headers_line(headers: Iterable[GatewayHeader]) -> Text:
 
 
 def costs_line(plan: Plan, contract: Contract, budget: BudgetLimits) -> str:
-    """Return the maximum cost of a plan and the limits of its budget, on one line."""
+    """Return the usual and the maximum cost of a plan and the limits of its budget, on one line."""
     requirements = len({assertion.requirement.id for assertion in plan.assertions})
     line = (
-        f"{contract.name}: {requirements} requirement{'s' * (requirements != 1)}, "
+        f"{contract.name}: {requirements} requirement{'s' * (requirements != 1)}, {estimate_cost(plan).describe()}; "
         f"at most {plan.requests} requests and {plan.tokens} completion tokens"
     )
     limits = [

@@ -47,11 +47,11 @@ LONGEST_IN_TABLE = 100
 LONGEST_NAME = 40
 
 
-def plan_line(dialect: str, url: str, model: str, *, requirements: int, requests: int, tokens: int) -> Text:
-    """Return the line that is printed before a run starts: what it judges and its maximum cost."""
+def plan_line(dialect: str, url: str, model: str, *, requirements: int, usual: str, requests: int, tokens: int) -> Text:
+    """Return the line that is printed before a run starts: what it judges, its usual and its maximum cost."""
     return Text(
         f"{dialect} at {sanitize(url)}, model {sanitize(model)}: "
-        f"{requirements} requirement{'s' * (requirements != 1)}, "
+        f"{requirements} requirement{'s' * (requirements != 1)}, {usual}; "
         f"at most {requests} requests and {tokens} completion tokens"
     )
 

@@ -41,7 +41,9 @@ def nothing(contract: Contract) -> DeclaredCapabilities:
 @cache
 def narrowed(*only: str, thorough: bool = True) -> Plan:
     """Return the part of a plan that `only` selects."""
-    return draft(load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only, thorough=thorough)
+    return draft(
+        load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only, depth="thorough" if thorough else "standard"
+    )
 
 
 def named(assertion: Assertion) -> tuple[str, str, str]:

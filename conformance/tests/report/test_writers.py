@@ -169,7 +169,7 @@ def test_the_terminal_report_states_that_nothing_was_judged(good: Good) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # JSON from a server contains none after parsing
 def test_the_first_line_neutralizes_the_name_of_a_model(name: str) -> None:
-    line = terminal.plan_line("mindie-2.3", "http://h", HOSTILE[name], requirements=1, requests=2, tokens=3)
+    line = terminal.plan_line("mindie-2.3", "http://h", HOSTILE[name], requirements=1, usual="", requests=2, tokens=3)
     file = io.StringIO()
     Console(file=file, highlight=False, width=100).print(line)
     assert not CONTROL.search(file.getvalue())

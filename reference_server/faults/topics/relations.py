@@ -44,6 +44,20 @@ def last_instructions_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
     return FaultMiddleware(app, contract, Hooks(request=keep))
 
 
+@wrapping_fault("last-stops-kept", flaky=True, affects="requests")
+def last_stops_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """A request without stop strings gets those of the previous request."""
+    kept: list[Any] = [None]
+
+    def keep(request: ServedRequest) -> None:
+        own = request.payload.get("stop")
+        if own is None and kept[0] is not None:
+            request.payload["stop"] = kept[0]
+        kept[0] = own
+
+    return FaultMiddleware(app, contract, Hooks(request=keep))
+
+
 null_temperature_is_zero = hooked_fault(
     "null-temperature-is-zero",
     "A temperature of null is treated as 0.",

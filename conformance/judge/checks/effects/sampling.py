@@ -56,3 +56,17 @@ def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -
 def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With min_p 1 only tokens as likely as the likeliest one remain, whatever the temperature is."""
     return is_likeliest(round_, earlier, "min-p")
+
+
+@trial(
+    "effects.widest-leaves-all",
+    scenario=SAMPLING,
+    parts=("greedy", "widest"),
+    expected="another text than the greedy one",
+)
+def the_widest_values_narrow_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
+    """With top_p 1, top_k 1,000, min_p 0 and no penalties, answers at temperature 2 differ from the greedy one."""
+    if repeats_when_hot(round_["greedy"]):
+        raise NotExercised("the model is so certain that it repeats its greedy answer at any temperature")
+    require_length(text_of(round_, "greedy"))
+    return not equals_greedy(round_, "widest")

@@ -111,3 +111,14 @@ def seeds_beyond_doubles_differ(round_: Round, _: Sequence[Round]) -> bool | Non
     """The seeds 2**53 and 2**53 + 1 give different texts: seeds are not converted to doubles, which are equal."""
     even, odd = (text_of(round_, part) for part in ("seeded-even", "seeded-odd"))
     return None if len(even) < FEW_CHARACTERS else even != odd
+
+
+@trial(
+    "effects.seed-zero-repeats",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded-zero", "seeded-zero-again"),
+    expected="the same text twice",
+)
+def zero_is_a_seed(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A seed of 0 gives the same text twice: it is a seed as any other, and not the absence of one."""
+    return text_of(round_, "seeded-zero") == text_of(round_, "seeded-zero-again")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 REPLACED = re.compile(f"{CUT}+")
+SPECIAL_TOKEN = re.compile(r"<[^<>\s]+>")
 ROUNDING = 1e-3  # tolerance of sums and comparisons: servers write float32 values, some of them rounded
 REQUESTED = Applicability(
     lambda scenario, step, contract: (
@@ -108,6 +109,8 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
             choice.content
         ):
             raise NotExercised("some tokens are reasoning, or its tags")
+        if any(SPECIAL_TOKEN.fullmatch(entry.token) and entry.token not in choice.content for entry in entries):
+            raise NotExercised("some tokens are special, and do not become text")
         text = choice.content.encode(errors="replace")
         whole = not choice.content.endswith(CUT) and choice.finish_reason != "length"
         made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in entries)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import possible_roles
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
+from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.streams import choices, chunks, deltas, order_findings
 
 if TYPE_CHECKING:
@@ -139,12 +140,13 @@ def streamed_text_holds_no_replacement_character(exchange: Exchange, context: Co
 
 
 @relation("stream.text-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), unmet=why_unanswered)
-def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The same greedy request gives the same text, streamed and plain.
 
-    Both requests are sent twice. A difference is reported only if the plain answers agree with each other, and the
-    streamed ones do.
+    Both requests are sent twice. A difference is reported only if the plain answers agree with each other, the streamed
+    ones do, and all other greedy answers of the run repeat.
     """
+    require_repetition(context)
     texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
     if texts["plain"] != texts["plain-again"] or texts["streamed"] != texts["streamed-again"]:
         raise NotExercised("greedy answers of this server do not repeat")

@@ -17,6 +17,12 @@ def every_answer_is_greedy(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY)
 
 
+@mutant("effects.widest-leaves-all", steps="[gw][ri][ed][ed]*")
+def widest_values_narrow(exchange: Exchange) -> Exchange:
+    """A top_p of 1 leaves the likeliest token only."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.top-p-narrows", steps="narrow.*")
 def top_p_is_ignored(exchange: Exchange) -> Exchange:
     """top_p is ignored: answers are as random as without it."""

@@ -41,6 +41,12 @@ def seeds_are_cut_to_32_bits(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY)
 
 
+@mutant("effects.seed-zero-repeats", steps="seeded-zero*")
+def zero_is_no_seed(exchange: Exchange) -> Exchange:
+    """A seed of 0 counts as no seed."""
+    return with_text(exchange, f"{STORY} {exchange.id}")
+
+
 @mutant("effects.seeds-read-exactly", steps="seeded-*")
 def seeds_are_doubles(exchange: Exchange) -> Exchange:
     """A seed beyond 2**53 and the next one give the same text."""

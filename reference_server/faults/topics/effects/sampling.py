@@ -92,3 +92,9 @@ def low_temperature_raised(params: SamplingParams) -> SamplingParams:
 def temperature_inverted(params: SamplingParams) -> SamplingParams:
     """Temperatures above 0 are inverted: 0.5 counts as 2, and 2 as 0.5."""
     return replace(params, temperature=1 / params.temperature) if params.temperature > 0 else params
+
+
+@sampling_fault("top-p-of-one-narrows")
+def top_p_of_one_narrows(params: SamplingParams) -> SamplingParams:
+    """A `top_p` of 1 next to a `top_k` leaves the likeliest token only."""
+    return replace(params, top_k=1) if params.top_p == 1 and params.top_k > 1 else params

@@ -66,6 +66,12 @@ def seed_constant(params: SamplingParams) -> SamplingParams:
     return replace(params, seed=1)
 
 
+@sampling_fault("seed-zero-is-none", bugs=[105])
+def seed_zero_is_none(params: SamplingParams) -> SamplingParams:
+    """A seed of 0 counts as no seed."""
+    return replace(params, seed=params.seed or None)
+
+
 @sampling_fault("seed-read-as-double", applies_to=requires_check("effects.seeds-read-exactly"), bugs=[105])
 def seed_is_read_as_double(params: SamplingParams) -> SamplingParams:
     """`seed` is converted to a double."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 VERY_LONG: Final = 6_000  # characters
 MOST_MESSAGES: Final = 18
+MANY_CHARACTERS: Final = 600
 
 
 def _cut(request: ServedRequest) -> None:
@@ -53,6 +54,17 @@ def _forget_turns(request: ServedRequest) -> None:
         messages[:] = messages[-MOST_MESSAGES:]
 
 
+def _drop_middle(request: ServedRequest) -> None:
+    for message in text_messages(request):
+        if (length := len(message["content"])) > MANY_CHARACTERS:
+            message["content"] = message["content"][: length // 3] + message["content"][-length // 3 :]
+
+
+middle_of_prompts_dropped = hooked_fault(
+    "middle-of-prompts-dropped",
+    "The middle third of a message with more than 600 characters is not read.",
+    request=_drop_middle,
+)
 very_long_prompts_cut = hooked_fault(
     "very-long-prompts-cut", "A message is cut after 6,000 characters without notice.", request=_cut_far
 )

@@ -1,0 +1,122 @@
+"""Limit how much of a plan is sent: a smoke test, the usual run, or everything.
+
+- quick: a few dozen requests that show as many requirements as possible, a MUST before a SHOULD.
+- standard: everything, but no more than the usual number of requests. If the contract has many parameters, some values
+  of the requirements with the most values are left out, then requests whose outcome the document leaves open.
+- thorough: everything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from zlib import crc32
+
+from conformance.plan.expected_cost import count_usual_rounds, is_usually_sent
+from conformance.plan.selection import narrow_scenario, needed_requests
+from openapi.contract.contract import Keyword
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from conformance.plan.assertion import Assertion
+    from conformance.plan.plan import Plan
+    from conformance.plan.selection import Requests
+    from conformance.scenario import Scenario
+
+Depth: TypeAlias = Literal["quick", "standard", "thorough"]
+DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
+QUICK_REQUESTS: Final = 50
+STANDARD_REQUESTS: Final = 880
+"""Less than 900, because a run also sends a few requests to learn whether the server still answers."""
+QUICK_TOKENS: Final = 64
+"""The most completion tokens of one request of a quick run."""
+WEIGHTS: Final[Mapping[Keyword, float]] = {Keyword.MUST: 4.0, Keyword.SHOULD: 1.0, Keyword.MAY: 0.1}
+
+
+def limit_plan(plan: Plan, depth: Depth) -> Plan:
+    """Return the part of a plan that is sent at this depth."""
+    match depth:
+        case "quick":
+            return _narrow(plan, _choose_few(plan))
+        case "standard":
+            left_out = _choose_left_out(plan)
+            kept = (item for item in plan.scenarios if item.id not in left_out)
+            return _narrow(plan, {(item.id, step.name) for item in kept for step in item.steps}) if left_out else plan
+        case "thorough":
+            return plan
+
+
+def _narrow(plan: Plan, chosen: set[tuple[str, str]]) -> Plan:
+    """Return the plan with these steps, and the assertions that they show."""
+    scenarios = tuple(narrow_scenario(scenario, chosen) for scenario in plan.scenarios)
+    assertions = tuple(item for item in plan.assertions if needed_requests(item) <= chosen)
+    scenarios = tuple(scenario for scenario in scenarios if scenario.steps)
+    return replace(plan, scenarios=scenarios, assertions=assertions, partial=True)
+
+
+def _choose_left_out(plan: Plan) -> set[str]:
+    """Return the scenarios to leave out: values of the requirements that have the most values.
+
+    Which of them is decided by their ids, so that different parameters keep different values.
+    """
+    rounds = count_usual_rounds(plan)
+    requests = sum(is_usually_sent(item, step, rounds) for item in plan.scenarios for step in item.steps)
+    values: dict[str, list[Scenario]] = defaultdict(list)
+    for scenario in plan.scenarios:
+        if scenario.subject is not None and len(scenario.steps) == 1:
+            values[scenario.subject.requirement].append(scenario)
+    for scenarios in values.values():
+        scenarios.sort(key=lambda scenario: crc32(scenario.id.encode()))
+    left_out: set[str] = set()
+    while requests > STANDARD_REQUESTS and (largest := max(values.values(), key=len, default=[])) and len(largest) > 1:
+        left_out.add(largest.pop().id)
+        requests -= 1
+    observed = [scenario for scenarios in values.values() for scenario in scenarios if _is_observed(scenario)]
+    for scenario in observed[: max(0, requests - STANDARD_REQUESTS)]:
+        left_out.add(scenario.id)
+    return left_out
+
+
+def _is_observed(scenario: Scenario) -> bool:
+    """Return whether the only fact that a scenario tests is one that the document leaves open."""
+    return scenario.subject is not None and scenario.subject.keyword is Keyword.MAY
+
+
+def _choose_few(plan: Plan) -> set[tuple[str, str]]:
+    """Return the requests of a quick run: again and again those that show most requirements for each request."""
+    shown_by: dict[Requests, set[str]] = defaultdict(set)
+    weights: dict[str, float] = {}
+    for assertion in plan.assertions:
+        if _is_quick(assertion):
+            shown_by[needed_requests(assertion)].add(assertion.requirement.id)
+            weights[assertion.requirement.id] = WEIGHTS[assertion.requirement.keyword]
+    gains = {requests: _shown_within(requests, shown_by) for requests in shown_by}
+    chosen: set[tuple[str, str]] = set()
+    shown: set[str] = set()
+    while gains:
+        best = max(
+            gains, key=lambda requests: (_gain(gains[requests] - shown, weights, requests - chosen), min(requests))
+        )
+        if len(chosen | best) > QUICK_REQUESTS or not gains[best] - shown:
+            del gains[best]
+            continue
+        chosen |= best
+        shown |= gains.pop(best)
+    return chosen
+
+
+def _is_quick(assertion: Assertion) -> bool:
+    """Return whether the requests of an assertion are few and short."""
+    scenario = assertion.scenario
+    slow = scenario.rounds or scenario.disconnects or scenario.spread or any(step.crowd for step in scenario.steps)
+    return not slow and all(step.tokens <= QUICK_TOKENS for step in scenario.steps)
+
+
+def _shown_within(requests: Requests, shown_by: Mapping[Requests, Iterable[str]]) -> set[str]:
+    return {identity for needed, shown in shown_by.items() if needed <= requests for identity in shown}
+
+
+def _gain(shown: set[str], weights: Mapping[str, float], added: Requests) -> float:
+    return sum(weights[identity] for identity in shown) / max(1, len(added))

@@ -1,0 +1,63 @@
+"""Estimate what a plan usually sends: trials end early if the server honours what they test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.plan.plan import Plan
+    from conformance.scenario import Scenario, Step
+
+CHARACTERS_PER_TOKEN: Final = 4
+LONGEST: Final = 20_000
+"""Characters of a prompt; a longer one is sent to be refused."""
+USUAL_ANSWER: Final = 0.5
+"""The share of its limit that an answer usually uses: many end by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCost:
+    """What a plan usually costs: the number of requests, and of the tokens of prompts and completions."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    def describe(self, latency_s: float | None = None, concurrency: int = 1) -> str:
+        """Describe the cost in words. latency_s: how long an answer takes, if it is known."""
+        tokens = f"{self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens"
+        line = f"usually about {self.requests} requests, {tokens}"
+        return line if latency_s is None else f"{line}, {self.requests * latency_s / concurrency:,.0f} s"
+
+
+def estimate_cost(plan: Plan) -> ExpectedCost:
+    """Return what a plan usually costs."""
+    rounds = count_usual_rounds(plan)
+    steps = [step for scenario in plan.scenarios for step in scenario.steps if is_usually_sent(scenario, step, rounds)]
+    answered = [step.body for step in steps if step.targets_chat and step.expect != "refusal" and step.body]
+    texts = (json.dumps([body.get("messages"), body.get("tools")]) for body in answered)
+    prompt = sum(min(len(text), LONGEST) // CHARACTERS_PER_TOKEN for text in texts)
+    completion = USUAL_ANSWER * sum(step.tokens for step in steps if step.stop_after_events is None)
+    return ExpectedCost(len(steps), prompt, round(completion))
+
+
+def count_usual_rounds(plan: Plan) -> Mapping[tuple[str, str], int]:
+    """Return how many rounds the trials of each scenario need if the server honours what they test, by part."""
+    rounds: dict[tuple[str, str], int] = {}
+    for assertion in plan.assertions:
+        trial = assertion.check.trial
+        if trial is None:
+            continue
+        for part in trial.parts_of(assertion.step).values():
+            key = assertion.scenario.id, part
+            rounds[key] = max(rounds.get(key, 1), trial.test.fewest_rounds)
+    return rounds
+
+
+def is_usually_sent(scenario: Scenario, step: Step, rounds: Mapping[tuple[str, str], int]) -> bool:
+    """Return whether a step is usually sent. The first round of a trial always is, a later one if a trial needs it."""
+    return scenario.spread or step.round <= rounds.get((scenario.id, step.part), 1)
