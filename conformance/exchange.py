@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Headers = tuple[tuple[str, str], ...]
-FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us", "not-kept"]
+FailureKind = Literal[
+    "connect", "tls", "timeout", "reset", "protocol", "coding", "too-large", "disconnected-by-us", "not-kept"
+]
 
 SWITCHED: Final = 101
 """Status of an answer (Switching Protocols) after which another protocol follows, so that there is nothing to judge."""
@@ -44,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Bytes of the body that arrived at the same time."""
+    """Bytes of the body that arrived at the same time, without a content coding that the request accepts."""
 
     at_s: float
     data: bytes
@@ -134,7 +136,7 @@ class Exchange:
             return read_json(self.body.decode())
         except UnicodeDecodeError as error:
             encoding = self.header("content-encoding")
-            sent_as = f" (Content-Encoding: {encoding}, although the request accepts identity only)" if encoding else ""
+            sent_as = f" (Content-Encoding: {encoding})" if encoding else ""
             return JsonResult(NOT_JSON, f"not UTF-8 at byte {error.start}{sent_as}")
 
     @property

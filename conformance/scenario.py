@@ -148,7 +148,10 @@ class Step:
     def payload(self, model: str, stop: str | list[str] | None = None) -> bytes:
         """Return the body as bytes. `stop` is the value that was cut according to `stop_from`."""
         if self.raw is not None:
-            return self.raw.replace(MODEL, json.dumps(model, ensure_ascii=False)[1:-1].encode())
+            raw = self.raw
+            for mark, name in ((MODEL, model), (CUT_MODEL, model[:-1]), (SWAPPED_MODEL, model.swapcase())):
+                raw = raw.replace(mark, json.dumps(name, ensure_ascii=False)[1:-1].encode())
+            return raw
         if self.body is None:
             return b""
         body = {"model": model, **self.body} if "model" not in self.body else dict(self.body)
@@ -180,6 +183,10 @@ def _reversed(value: Any) -> Any:
 
 MODEL = b"{model}"
 """Replaced by the name of the model in raw bodies."""
+CUT_MODEL = b"{model-cut}"
+"""Replaced by the name of the model without its last character."""
+SWAPPED_MODEL = b"{model-swapped}"
+"""Replaced by the name of the model with upper and lower case swapped."""
 OMITTED: Any = object()
 """In place of the model, or as the value of a subject: the field is left out."""
 

@@ -2,9 +2,9 @@
 
 It sends one request and records the answer until it ends, the deadline or the byte limit is reached, or the caller has
 seen enough. The server is treated as hostile: the client follows no redirects, keeps no cookies, reads no proxy
-settings or .netrc, decompresses nothing, and sends the API key and the user's own headers to one origin only. Each
-exchange has its own connection, so that the state of a connection after one answer cannot influence the next verdict;
-tests of connection reuse are the exception.
+settings or .netrc, decompresses only what a request accepts, and sends the API key and the user's own headers to one
+origin only. Each exchange has its own connection, so that the state of a connection after one answer cannot influence
+the next verdict; tests of connection reuse are the exception.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 import h11
 
 from conformance.client.connection_pool import ConnectionPool
+from conformance.client.content_coding import CodingError, decoder_for
 from conformance.client.event_loop_lag import EventLoopLag
 from conformance.client.recording import KeptBytes, Recording
 from conformance.client.redaction import Redaction, RedactionTimeout
@@ -119,6 +120,8 @@ class Client:
             except (h11.RemoteProtocolError, OSError) as error:
                 opened = recording.head is not None
                 recording.fail(*explain_error(error, request.origin, connected=recording.connected, opened=opened))
+            except CodingError as error:
+                recording.fail("coding", str(error))
             recording.end()
             recording.stalled_s = self._lag.longest_stall_s(recording.started)
         redaction = self._redaction if call.alteration is None else self._redaction_of_altered
@@ -136,13 +139,20 @@ class Client:
             if not connection.opened:
                 await self._pool.open(connection, request.origin)
             recording.connected = True
-            recording.open(await connection.read_head())
+            head = await connection.read_head()
+            recording.open(head)
+            decoder = decoder_for(head.headers, request.headers)
             while recording.wants_more():
                 piece = await connection.read()
                 if piece is None:
+                    if decoder is not None:
+                        decoder.end()
                     recording.complete = True
                     return
-                recording.add(piece)
+                if decoder is None:
+                    recording.add(piece)
+                elif decoded := decoder.feed(piece, recording.room + 1):
+                    recording.add(decoded)
         finally:
             self._pool.release(call.connection_name, connection)
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 MAX_HEADER_BYTES: Final = 100 * 1024
 """Longer headers are refused: h11 would search them again with each read."""
+PARTS: Final = 3
+"""In how many chunks a request body is sent, if it is sent in chunks."""
+BETWEEN_PARTS_S: Final = 0.02
+"""How long a chunk of a request waits, so that a server cannot read all of them at once."""
 MAX_UNREAD_BYTES: Final = 256 * 1024
 """Received bytes that may wait here before the socket is no longer read."""
 
@@ -33,6 +37,11 @@ class ReceivedHead:
     reason: bytes
     http_version: str
     headers: tuple[tuple[bytes, bytes], ...]
+
+
+def is_chunked(request: h11.Request) -> bool:
+    """Tell whether the body of a request is sent in chunks."""
+    return any(name == b"transfer-encoding" for name, _value in request.headers)
 
 
 class Connection(asyncio.Protocol):
@@ -52,7 +61,7 @@ class Connection(asyncio.Protocol):
         self._error: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
-        self._unsent = b""
+        self._unsent: list[bytes] = []
 
     async def open(self, address: str, port: int, tls: ssl.SSLContext | None, name: str) -> None:
         """Connect to an address. The certificate must be valid for `name`. Raises OSError."""
@@ -74,10 +83,21 @@ class Connection(asyncio.Protocol):
         """Send a request. Its answer may arrive before all of it is sent."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
-        events: list[h11.Event] = [request, h11.Data(data=body), h11.EndOfMessage()]
-        self._unsent = b"".join(self._http.send(event) or b"" for event in events)
+        head = self._http.send(request) or b""
+        size = len(body) // PARTS + 1 if is_chunked(request) else len(body)
+        data = [h11.Data(data=body[at : at + size]) for at in range(0, len(body), size or 1)]
+        *parts, last = [self._http.send(event) or b"" for event in (*data, h11.EndOfMessage())]
+        self._unsent = [head, *parts, last] if len(data) > 1 else [b"".join((head, *parts, last))]
         if self._transport is not None:
-            self._transport.write(self._unsent)
+            self._write()
+
+    def _write(self) -> None:
+        """Write what is not sent yet; of several parts the first, and the others one after another."""
+        if self._transport is None or self._transport.is_closing() or not self._unsent:
+            return
+        self._transport.write(self._unsent.pop(0))
+        if self._unsent:
+            asyncio.get_running_loop().call_later(BETWEEN_PARTS_S, self._write)
 
     async def read_head(self) -> ReceivedHead:
         """Wait for the status line and headers of the answer."""
@@ -131,7 +151,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Handle the opening of the connection (called by asyncio)."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.write(self._unsent)
+        self._write()
 
     def data_received(self, data: bytes) -> None:
         """Buffer the bytes of one socket read (called by asyncio)."""

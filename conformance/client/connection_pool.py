@@ -12,7 +12,7 @@ import httpx
 from conformance.client.connection import Connection
 
 if TYPE_CHECKING:
-    from conformance.client.origin import Origin
+    from conformance.client.request_builder import Origin
 
 SETTLE_S: Final = 0.05
 """How long to wait before a connection is used again, so that a close by the server is noticed."""

@@ -174,6 +174,11 @@ class Recording:
         return () if self.complete else ((len(self.arrivals_s) - 1, len(self.arrivals_s)),)
 
     @property
+    def room(self) -> int:
+        """How many bytes of the body may still follow."""
+        return self._max_body_bytes - self._size_bytes
+
+    @property
     def size_bytes(self) -> int:
         """The size of the recorded body."""
         return self._size_bytes

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from conformance.client.origin import Origin, origin_of, read_url
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     from conformance.client.call import Call
     from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
+
+Origin = tuple[str, str, int]
+"""Scheme, host and port."""
+
 
 DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
 WITH_BODY: Final = ("POST", "PUT", "PATCH")
@@ -76,3 +79,21 @@ class RequestBuilder:
         if text not in self._urls:
             self._urls[text] = read_url(text)
         return self._urls[text]
+
+
+def read_url(text: str) -> httpx.URL:
+    """Parse the URL of a server. Raises UsageError if it is invalid or contains a user name or password."""
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise UsageError(f"invalid URL {text!r}: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise UsageError(f"invalid URL {text!r}: expected http://host:port or https://host")
+    if url.userinfo:
+        raise UsageError("the URL contains a user name or password, which reports would show: pass an API key instead")
+    return url
+
+
+def origin_of(url: httpx.URL) -> Origin:
+    """Return the origin of a URL, with the default port of its scheme filled in."""
+    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import h11
 
 if TYPE_CHECKING:
-    from conformance.client.origin import Origin
+    from conformance.client.request_builder import Origin
     from conformance.exchange import FailureKind
 
 

@@ -32,8 +32,19 @@ def is_accepted(exchange: Exchange) -> bool:
     return not reports_error(exchange.json)
 
 
-def is_refused(exchange: Exchange) -> bool:
-    """Tell whether the server refused the request as a client error: 4xx, or 2xx with an error in the body."""
+def is_refused(exchange: Exchange, contract: Contract) -> bool:
+    """Tell whether the server refused the request as a client error: a status of 4xx.
+
+    A status of 2xx counts only in the form that some documents allow: an answer without text, with an `err_msg`.
+    """
+    if exchange.status is None:
+        return False
+    allowed = contract.errors.in_answers and 200 <= exchange.status < 300 and _has_message_in_place_of_text(exchange)
+    return allowed or 400 <= exchange.status < 500
+
+
+def is_refused_somehow(exchange: Exchange) -> bool:
+    """Tell whether the server refused the request in any form: 4xx, or 2xx with an error in the body."""
     if exchange.status is None:
         return False
     if 200 <= exchange.status < 300:
@@ -43,7 +54,7 @@ def is_refused(exchange: Exchange) -> bool:
 
 def why_not_refused_somehow(exchange: Exchange) -> str | None:
     """Return why the exchange holds no refusal in any form, or None if it holds one."""
-    refused = is_refused(exchange) or (exchange.status is not None and exchange.status >= 400)
+    refused = is_refused_somehow(exchange) or (exchange.status is not None and exchange.status >= 400)
     return None if refused else f"{exchange.id} was not refused ({summarize(exchange)})"
 
 
@@ -51,13 +62,20 @@ def require_error_status(exchange: Exchange, contract: Contract) -> None:
     """Raise NotObserved for a refusal in an answer; NotExercised if the document allows it."""
     if exchange.status is not None and exchange.status < 400:
         reason = f"{exchange.id} was refused without an error status ({summarize(exchange)})"
-        raise NotExercised(reason) if contract.errors.in_answers else NotObserved(reason)
+        raise NotExercised(reason) if is_refused(exchange, contract) else NotObserved(reason)
 
 
 REFUSED_SOMEHOW = Applicability(REFUSAL.applies_to, why_not_refused_somehow)
 """Requests that the server refused with an error status, or with an error in place of an answer."""
-REFUSED = "4xx, or an error in place of the answer"
+REFUSED = "a status of 4xx"
 """What `is_refused` demands, for findings."""
+
+
+def _has_message_in_place_of_text(exchange: Exchange) -> bool:
+    """Tell whether an answer has an `err_msg` and no text."""
+    bodies = [chunk for _at, chunk in exchange.walk.errors] if exchange.is_stream else [exchange.json]
+    said = any(isinstance(body, dict) and bool(body.get("err_msg")) for body in bodies)
+    return said and not any(choice.content or choice.tool_calls for choice in exchange.choices.values())
 
 
 def _is_error_stream(exchange: Exchange) -> bool:

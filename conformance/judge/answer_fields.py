@@ -27,6 +27,15 @@ def answer_object(exchange: Exchange) -> dict[str, Any]:
     return exchange.json
 
 
+def read_created(exchange: Exchange) -> int | None:
+    """Return `created` of an answer, or of the first chunk of a stream; None if it is not a whole number."""
+    first: Any = exchange.walk.chunks[0][1] if exchange.is_stream and exchange.walk.chunks else exchange.json
+    created = first.get("created") if isinstance(first, dict) else None
+    if isinstance(created, str) and created.isascii() and created.isdigit():
+        return int(created)
+    return created if type(created) is int else None
+
+
 def check_created(where: str, created: object, exchange: Exchange) -> Iterator[Finding]:
     """Yield a finding unless `created` is the time of the exchange in whole seconds, within an hour.
 

@@ -39,8 +39,8 @@ def completion_count(exchange: Exchange) -> int:
 
 
 def has_text(exchange: Exchange) -> bool:
-    """Return whether a choice has text or reasoning, so that the answer has completion tokens."""
-    return any(choice.content or choice.reasoning for choice in exchange.choices.values())
+    """Return whether a choice has text, reasoning or a call, so that the answer has completion tokens."""
+    return any(choice.content or choice.reasoning or choice.tool_calls for choice in exchange.choices.values())
 
 
 def comparable_counts(exchange: Exchange) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection", "keep-alive"})
+FRAMING: Final = frozenset({"transfer-encoding", "content-length", "content-encoding", "connection", "keep-alive"})
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.judge.acceptance import is_refused
+from conformance.judge.acceptance import is_refused_somehow
 from conformance.judge.error_envelope import names_any
 from conformance.scenario import Step
 from openapi.contract.capability import request_for
@@ -112,7 +112,7 @@ def conditional_step(names: tuple[str, ...], contract: Contract) -> Step:
 def is_refused_by_name(exchange: Exchange, name: str, contract: Contract) -> bool:
     """Tell whether the server refused a request and named a parameter of the capability."""
     own = [parameter.name for parameter in contract.parameters.values() if parameter.capability == name]
-    return exchange.status not in (401, 403, 429) and is_refused(exchange) and names_any(exchange, own)
+    return exchange.status not in (401, 403, 429) and is_refused_somehow(exchange) and names_any(exchange, own)
 
 
 def select_probes(capabilities: DeclaredCapabilities, contract: Contract) -> dict[str, CapabilityProbe]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
 from conformance.errors import ServerNotListening, Unreachable
-from conformance.judge.acceptance import is_completion, is_refused, reports_key_error
+from conformance.judge.acceptance import is_completion, is_refused_somehow, reports_key_error
 from conformance.judge.applicability import summarize
 from conformance.record import BudgetLimits, Spent
 from conformance.run.budget import count_tokens
@@ -176,7 +176,7 @@ class Preflight:
         exchange = await self._chat(conditional_step(names, self._contract), model)
         if len(names) == 1:
             return [name for name in names if is_refused_by_name(exchange, name, self._contract)]
-        if not is_refused(exchange):
+        if not is_refused_somehow(exchange):
             return []
         return [refused for name in names for refused in await self._refused((name,), model)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conformance.judge.acceptance import is_refused
+from conformance.judge.acceptance import is_refused_somehow
 from conformance.judge.applicability import summarize
 from conformance.judge.error_envelope import envelope_of, names_any
 from openapi.did_you_mean import suggest
@@ -28,7 +28,7 @@ MOST_SHOWN: Final = 5
 
 def is_suspicious(exchange: Exchange) -> bool:
     """Tell whether the URL or the model may be wrong; the models of the server then decide."""
-    return is_refused(exchange) or _is_elsewhere(exchange)
+    return is_refused_somehow(exchange) or _is_elsewhere(exchange)
 
 
 def explain(exchange: Exchange, target: Target, model: str, listed: Sequence[str], *, named: bool) -> str | None:
@@ -51,7 +51,7 @@ def _is_elsewhere(exchange: Exchange) -> bool:
 
 def _refuses_model(exchange: Exchange, model: str, listed: Sequence[str], *, named: bool) -> bool:
     """Tell whether the server refuses the model: by its name, or it lists others and the user named this one."""
-    if model in listed or exchange.status == 429 or not is_refused(exchange):
+    if model in listed or exchange.status == 429 or not is_refused_somehow(exchange):
         return False
     envelope = envelope_of(exchange)
     if envelope.field("param") == "model" or envelope.field("code") in MODEL_CODES:

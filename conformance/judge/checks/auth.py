@@ -19,23 +19,23 @@ MIN_KEY_LENGTH = 12  # characters; a shorter key may occur in a body by chance
 
 
 @check("auth.key-demanded", on=in_scenario("key-missing"))
-def missing_key_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def missing_key_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request without a key is refused."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/headers/authorization", "refused without a key", summarize(exchange))
 
 
 @check("auth.wrong-key-refused", on=in_scenario("key-wrong*"))
-def wrong_key_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def wrong_key_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request with a wrong key, or with a key that is not a bearer token, is refused."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/headers/authorization", "refused with a wrong key", summarize(exchange))
 
 
 @check("auth.refused-when-streaming", on=in_scenario("key-missing-streamed"))
-def missing_key_is_refused_when_streaming(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def missing_key_is_refused_when_streaming(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A streamed request without a key is refused before any event."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/headers/authorization", "refused without a key", summarize(exchange))
 
 
@@ -99,7 +99,7 @@ def scheme_is_read_in_any_case(exchange: Exchange, _: Context) -> Iterator[Findi
 
 
 @relation("auth.whole-key-compared", over=("right", *ALTERED))
-def keys_are_compared_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def keys_are_compared_whole(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """A key that only begins like the right one is refused: with a different end, without its end, or with more at its
     end.
 
@@ -109,5 +109,5 @@ def keys_are_compared_whole(exchanges: Mapping[str, Exchange], _: Context) -> It
     if reason := why_unanswered(exchanges["right"]):
         raise NotObserved(reason)
     for name in ALTERED:
-        if not is_refused(exchanges[name]):
+        if not is_refused(exchanges[name], context.contract):
             yield Finding(f"/{name}/headers/authorization", "refused with a wrong key", summarize(exchanges[name]))

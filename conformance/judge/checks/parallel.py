@@ -102,9 +102,9 @@ def good_requests_are_answered_beside_bad_ones(exchange: Exchange, _: Context) -
 
 
 @check("parallel.bad-ones-refused", on=in_scenario("mixed-parallel", "bad-*"))
-def bad_requests_are_refused_beside_good_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def bad_requests_are_refused_beside_good_ones(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Invalid requests are refused while valid ones are answered at the same time."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/status", "4xx", summarize(exchange))
 
 

@@ -43,8 +43,9 @@ def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
         yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is accepted", summarize(exchange))
 
 
-def _must_refuse(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
-    if not is_refused(exchange):
+def _must_refuse(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    subject = _subject(context)
+    if not is_refused(exchange, context.contract):
         yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused: {REFUSED}", summarize(exchange))
 
 
@@ -57,14 +58,14 @@ def valid_value_is_accepted(exchange: Exchange, context: Context) -> Iterator[Fi
 @check("parameters.invalid-refused", on=SUBJECT, by_subject=True)
 def invalid_value_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A value outside the documented bounds, or of another type, is refused as a client error."""
-    yield from _must_refuse(exchange, _subject(context))
+    yield from _must_refuse(exchange, context)
 
 
 @check("parameters.required-demanded", on=SUBJECT, by_subject=True)
 def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request without a required parameter is refused as a client error."""
     subject = _subject(context)
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding(f"/{subject.parameter}", f"a request without {subject.parameter} is refused", summarize(exchange))
 
 
@@ -72,7 +73,7 @@ def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterat
 def null_is_taken_as_documented(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """null is accepted or refused as the dialect documents for the parameter."""
     subject = _subject(context)
-    yield from _must_accept(exchange, subject) if subject.expect == "accept" else _must_refuse(exchange, subject)
+    yield from _must_accept(exchange, subject) if subject.expect == "accept" else _must_refuse(exchange, context)
 
 
 @check("parameters.rule-kept-accepted", on=SUBJECT, by_subject=True)
@@ -84,7 +85,7 @@ def combination_that_keeps_the_rule_is_accepted(exchange: Exchange, context: Con
 @check("parameters.rule-broken-refused", on=SUBJECT, by_subject=True)
 def combination_that_breaks_the_rule_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A combination of parameters that breaks a documented rule is refused as a client error."""
-    yield from _must_refuse(exchange, _subject(context))
+    yield from _must_refuse(exchange, context)
 
 
 @check("parameters.unknown-tolerated", on=SUBJECT, by_subject=True)
@@ -96,7 +97,7 @@ def unknown_member_is_tolerated(exchange: Exchange, context: Context) -> Iterato
 @check("parameters.lacking-refused", on=SUBJECT, by_subject=True)
 def lacking_capability_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request for a capability that the server does not declare is refused, not silently ignored."""
-    yield from _must_refuse(exchange, _subject(context))
+    yield from _must_refuse(exchange, context)
 
 
 @trial(

@@ -13,7 +13,8 @@
 
 In a step, `ask` is short for one user message; `times: N` repeats it N times, and `below: {name: N}` sets a field to
 the list of the numbers from 0 to N - 1. `raw` (a string) or `raw_hex` replaces the body. In a raw body `{model}` stands
-for the model, `deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
+for the model, `{model-cut}` for its name without the last character, `{model-swapped}` for its name in the other case,
+`deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
 serialized.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server

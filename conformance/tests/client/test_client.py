@@ -86,14 +86,14 @@ def test_pieces_that_arrive_together_form_one_segment(monkeypatch: pytest.Monkey
     assert [segment.data for segment in exchange.response.segments] == [b"data: x\n\n"]
 
 
-def test_a_compressed_body_is_not_decompressed() -> None:
+def test_a_compressed_body_is_not_decompressed_if_the_request_does_not_accept_it() -> None:
     body = b"\x1f\x8b\x08\x00" + bytes(50)
     exchange = ask(saying(whole(body, headers="Content-Encoding: gzip\r\n")))
     assert exchange.body == body
-    assert "the request accepts identity only" in exchange.json_error
+    assert "Content-Encoding: gzip" in exchange.json_error
 
 
-def test_a_chunked_request_has_no_content_length() -> None:
+def test_a_chunked_request_has_several_chunks_and_no_content_length() -> None:
     heads: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -108,4 +108,4 @@ def test_a_chunked_request_has_no_content_length() -> None:
     head = asyncio.run(main())
     assert "transfer-encoding: chunked" in head
     assert "content-length" not in head
-    assert heads == ["6\r\nHello!\r\n0\r\n\r\n"]
+    assert heads == ["3\r\nHel\r\n3\r\nlo!\r\n0\r\n\r\n"]

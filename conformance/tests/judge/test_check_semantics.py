@@ -43,15 +43,19 @@ def mindie(read_good: Callable[[str], Good]) -> Good:
     return read_good("mindie-2.3")
 
 
+ERROR_IN_PLACE_OF_TEXT = b'{"choices": [{"index": 0, "message": {"content": ""}}], "err_msg": "no"}'
+ERROR_BESIDE_TEXT = b'{"choices": [{"index": 0, "message": {"content": "Hello!"}}], "err_msg": "no"}'
+
+
 @pytest.mark.parametrize(
     ("body", "status", "accepted", "refused"),
     [
         (b"{}", 200, True, False),
         (b"", 204, True, False),
-        (b'{"error": "no"}', 200, False, True),
+        (b'{"error": "no"}', 200, False, False),
         (b'{"error": null, "choices": []}', 200, True, False),
-        (b'{"code": 9999, "result": null, "message": "no"}', 200, False, True),
-        (b'{"object": "error", "message": "no"}', 200, False, True),
+        (b'{"code": 9999, "result": null, "message": "no"}', 200, False, False),
+        (b'{"object": "error", "message": "no"}', 200, False, False),
         (b'{"error": "no"}', 400, False, True),
         (b"", 400, False, True),
         (b"no", 422, False, True),
@@ -60,27 +64,39 @@ def mindie(read_good: Callable[[str], Good]) -> Good:
         (b"no", 307, False, False),
         (b"{}", 299, True, False),
         (b"{}", 300, False, False),
-        (b'{"error": "no"}', 299, False, True),
+        (b'{"error": "no"}', 299, False, False),
         (b'{"error": "no"}', 300, False, False),
         (b'{"error": "no"}', 199, False, False),
+        (ERROR_IN_PLACE_OF_TEXT, 200, False, False),
     ],
 )
 def test_what_counts_as_accepted_and_refused(
     mindie: Good, body: bytes, status: int, accepted: bool, refused: bool
 ) -> None:
     exchange = with_status(with_body(mindie.exchanges["conversation", "main"], body), status)
-    assert (accepted, refused) == (is_accepted(exchange), is_refused(exchange))
+    assert (accepted, refused) == (is_accepted(exchange), is_refused(exchange, mindie.contract))
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"), [(b'{"error": "no"}', False), (ERROR_IN_PLACE_OF_TEXT, True), (ERROR_BESIDE_TEXT, False)]
+)
+def test_a_status_of_200_is_a_refusal_only_in_the_form_that_the_document_allows(
+    read_good: Callable[[str], Good], body: bytes, refused: bool
+) -> None:
+    good = read_good("mindie-vllm-1.0")
+    exchange = with_body(good.exchanges["conversation", "main"], body)
+    assert is_refused(exchange, good.contract) is refused
 
 
 def test_a_missing_response_is_neither_accepted_nor_refused(mindie: Good) -> None:
     silent = replace(mindie.exchanges["conversation", "main"], response=None)
-    assert (is_accepted(silent), is_refused(silent)) == (False, False)
+    assert (is_accepted(silent), is_refused(silent, mindie.contract)) == (False, False)
 
 
 def test_a_stream_that_broke_off_counts_as_accepted(mindie: Good) -> None:
     stream = mindie.exchanges["greedy", "streamed"]
     broken = edit_frames(stream, lambda frames: [*frames[:2], frames[2].with_data(b'{"error": "no"}')])
-    assert (is_accepted(broken), is_refused(broken)) == (True, False)
+    assert (is_accepted(broken), is_refused(broken, mindie.contract)) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.acceptance import REFUSED, is_refused, require_error_status, why_not_refused_somehow
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 
@@ -25,30 +25,40 @@ def streamed_request_is_refused_before_the_stream(exchange: Exchange, context: C
     """
     if exchange.status is None:
         raise NotObserved(summarize(exchange))
-    if context.contract.errors.in_answers and is_refused(exchange):
+    if exchange.status < 300 and is_refused(exchange, context.contract):
         return
     if not 400 <= exchange.status < 500 or exchange.is_stream:
         yield Finding("/status", "4xx and no events", summarize(exchange))
 
 
 @check("errors.malformed-json-refused", on=in_scenario("malformed-*"))
-def malformed_json_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def malformed_json_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A body that is not JSON is refused as a client error."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/status", REFUSED, summarize(exchange))
 
 
 @check("errors.body-not-object-refused", on=in_scenario("not-an-object-*"))
-def body_that_is_no_object_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def body_that_is_no_object_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A body that is JSON but not an object is refused as a client error."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/status", REFUSED, summarize(exchange))
 
 
 @check("errors.unknown-model-refused", on=in_scenario("unknown-model*"))
-def unknown_model_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def unknown_model_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request for a model that the server does not have is refused, not answered by another model."""
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
+        yield Finding("/model", REFUSED, summarize(exchange))
+
+
+@check("errors.model-case-matters", on=in_scenario("model-in-other-case"))
+def model_in_the_other_case_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A model whose name differs from the right one in upper and lower case is refused like any unknown model."""
+    sent = exchange.request_json
+    if not isinstance(sent, dict) or sent.get("model") == context.model:
+        raise NotExercised("the name of the model has no letters")
+    if not is_refused(exchange, context.contract):
         yield Finding("/model", REFUSED, summarize(exchange))
 
 
@@ -61,7 +71,7 @@ def integer_of_many_digits_is_survived(exchange: Exchange, context: Context) -> 
     seed = context.contract.parameters.get("seed")
     if seed is not None and not {"maximum", "exclusiveMaximum"} & set(seed.schema):
         yield from _must_survive(exchange)
-    elif not is_refused(exchange):
+    elif not is_refused(exchange, context.contract):
         yield Finding("/seed", REFUSED, summarize(exchange))
 
 
@@ -79,12 +89,12 @@ def good_request_is_answered_after_bad_ones(exchange: Exchange, context: Context
 
 
 @check("errors.lenient-json-refused", on=in_scenario("lenient-*"))
-def text_that_is_almost_json_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def text_that_is_almost_json_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A body that only lenient parsers accept is refused: NaN, comments, single quotes, a trailing comma.
 
     The next server behind the same address may read it differently or not at all.
     """
-    if not is_refused(exchange):
+    if not is_refused(exchange, context.contract):
         yield Finding("/status", REFUSED, summarize(exchange))
 
 

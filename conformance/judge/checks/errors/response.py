@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.acceptance import REFUSED_SOMEHOW, require_error_status, why_not_refused_somehow
+from conformance.judge.acceptance import (
+    REFUSED_SOMEHOW,
+    is_refused,
+    key_error_codes,
+    require_error_status,
+    why_not_refused_somehow,
+)
 from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize
 from conformance.judge.error_envelope import envelope_of, names_any, texts_within
 
@@ -44,13 +50,13 @@ def _require_documented(exchange: Exchange) -> None:
 
 @check("errors.client-fault-is-4xx", on=REFUSED_SOMEHOW, invalidates=("response",))
 def clients_fault_is_not_the_servers(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """An invalid request is refused with 4xx, never with 5xx, and with 2xx only if the document allows it.
+    """An invalid request is refused with 4xx, never with 5xx, and with 2xx only in the form that a document allows.
 
     A 5xx makes clients retry and operators look for a defect that the server does not have. Clients that trust a 2xx
     count the request as successful.
     """
     status = exchange.status or 0
-    if status >= 500 or (status < 400 and not context.contract.errors.in_answers):
+    if status >= 500 or (status < 400 and not is_refused(exchange, context.contract)):
         yield Finding("/status", "4xx", summarize(exchange))
 
 
@@ -158,6 +164,19 @@ def code_repeats_the_status(exchange: Exchange, _: Context) -> Iterator[Finding]
     for name, code in numbers.items():
         if code != exchange.status:
             yield Finding(f"/{name}", f"{exchange.status}, as the status", f"{code}")
+
+
+@check("errors.code-of-its-kind", on=REFUSAL_OF_VALUE)
+def code_is_not_that_of_a_key(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The refusal of a value does not have a code that the document's table lists for keys only."""
+    kinds = context.contract.errors.kinds
+    others = {row.code for name, row in kinds.items() if name not in ("unauthorized", "invalid_key")}
+    codes = key_error_codes(context.contract) - others - {None}
+    if not codes:
+        raise NotExercised("the dialect's error table lists no code for keys")
+    found = envelope_of(exchange).field("code")
+    if isinstance(found, int | str) and found in codes:
+        yield Finding("/code", f"none of {', '.join(map(str, sorted(codes, key=str)))}", repr(found))
 
 
 @check("errors.param-is-the-parameter", on=REFUSAL_OF_VALUE)

@@ -45,7 +45,7 @@ def chunked_body_is_read(exchange: Exchange, _: Context) -> Iterator[Finding]:
     yield from _answered_or(exchange, LENGTH_REQUIRED)
 
 
-@check("http.charset-taken", on=in_scenario("other-headers", "charset"))
+@check("http.charset-taken", on=in_scenario("other-headers", "charset*"))
 def charset_of_the_request_is_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request with the content type `application/json; charset=utf-8` is answered like one without the charset."""
     if reason := why_unanswered(exchange):
@@ -73,9 +73,9 @@ def plain_answer_follows_the_parameter(exchange: Exchange, _: Context) -> Iterat
         yield Finding("/body", "a plain answer", summarize_with_type(exchange))
 
 
-@check("http.connection-survives-refusals", on=in_scenario("one-connection", "good-*"))
+@check("http.connection-survives-refusals", on=in_scenario("one-connection*", "good-*"))
 def good_request_follows_bad_ones_on_a_connection(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """On one connection valid requests are answered after refused ones.
+    """On one connection valid requests are answered after streams and after refused ones.
 
     A server that does not read the body of a refused request takes it for the next request. A server may close the
     connection after a refusal.

@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange, Failure
+    from conformance.scenario import Scenario, Step
+    from openapi.contract.contract import Contract
 
 DATE_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
 SINGLE = (  # headers with one value; if they are sent twice, readers disagree on which one counts
@@ -20,7 +22,9 @@ SINGLE = (  # headers with one value; if they are sent twice, readers disagree o
     *("server", "access-control-allow-origin"),
 )
 
-CLOSED = ("without sending", "disconnected")
+CLOSED = ("without sending a response", "disconnected")
+UNANSWERED = ("connect", "tls", "timeout", "reset", "protocol")
+"""Failures after which a request without a response counts as unanswered."""
 UTF8 = ("utf-8", "utf8", "us-ascii")
 
 
@@ -36,9 +40,32 @@ def connection_is_not_broken(exchange: Exchange, _: Context) -> Iterator[Finding
         yield Finding("/connection", "a complete response", exchange.failure.detail)
 
 
+def _is_legal(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    """Tell whether the documents allow a request, so that it must be answered in some way."""
+    subject = scenario.subject_of(step)
+    return (
+        step.targets_chat
+        and step.stop_after_events is None
+        and (step.expect == "answer" or scenario.id == "other-headers")
+        and (subject is None or subject.expect == "accept")
+    )
+
+
+@check("http.response-given", on=Applicability(_is_legal), invalidates=("response",))
+def valid_request_gets_a_response(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A valid request gets a response: the server does not close the connection without one, nor stay silent."""
+    failure = exchange.failure
+    if exchange.response is None and failure is not None and failure.kind in UNANSWERED:
+        yield Finding("/connection", "a response", failure.detail)
+
+
 @check("http.message-legal", on=ANYTHING)
 def message_is_legal(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every response is a valid HTTP message: status line, headers, lengths and chunks."""
+    """Every response is a valid HTTP message: status line, headers, lengths and chunks, with the last chunk.
+
+    A body that ends before its length, or without its last chunk, is incomplete (RFC 9112, section 8): a client cannot
+    tell it from one that was cut off.
+    """
     failure = exchange.failure
     if failure is not None and failure.kind == "protocol" and not _is_broken(failure):
         yield Finding("/message", "a response valid by RFC 9112", failure.detail)
@@ -96,14 +123,6 @@ def answer_is_kept_by_no_cache(exchange: Exchange, _: Context) -> Iterator[Findi
         if name == "public" or (name in ("max-age", "s-maxage") and value.strip('"') not in ("", "0")):
             yield Finding("/headers/cache-control", "no permission to store the answer", found)
             return
-
-
-@check("http.encoding-as-asked", on=RESPONSE, invalidates=("body",))
-def body_is_not_encoded(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A body is not compressed if the request accepts only `identity`."""
-    found = exchange.header("content-encoding")
-    if found is not None and found.strip().lower() not in ("", "identity"):
-        yield Finding("/headers/content-encoding", "no header", found)
 
 
 @check("http.connection-kept-open", on=CHAT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from openapi.stream.accumulated_choice import ToolCall
 
 OFFERED_STREAM = with_tools(STREAMED_ANSWER)
+MOST_CHARACTERS = 16
+"""Characters of arguments that a token may have on average; the tokens of usual vocabularies have 3 to 4."""
+REPEATED = re.compile(r"\s+|(.)\1+")
 
 
 def _calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
@@ -82,6 +86,24 @@ def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Findi
             yield Finding(
                 f"{where}/function/arguments", "arguments that are valid against the schema", problem.message[:200]
             )
+
+
+@check("tools.tokens-counted", on=OFFERED)
+def calls_count_their_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The calls of an answer count completion tokens: at least one for every 16 characters of their arguments.
+
+    White space and repeated characters do not count, because one token may have many of them.
+    """
+    arguments = [call.arguments or "" for _where, call in _calls(exchange)]
+    least = max(1, sum(len(REPEATED.sub(r"\1", text)) for text in arguments) // MOST_CHARACTERS)
+    usage = exchange.usage or {}
+    count = usage.get("completion_tokens")
+    if type(count) is not int:
+        raise NotExercised("the answer has no usage")
+    if exchange.is_stream and len(exchange.walk.usages) > 1:
+        raise NotExercised("the stream has usage more than once")
+    if count < least:
+        yield Finding("/usage/completion_tokens", f"at least {least}", f"{count}")
 
 
 @check("tools.ids-given", on=OFFERED)

@@ -16,10 +16,12 @@ from conformance.judge.applicability import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from conformance.exchange import Exchange
 
+FORCED = ("tool-choices", "tool-schemas")
+"""The scenarios whose requests force a call."""
 MARKERS = ("<tool_call>", "</tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]", "<｜tool▁call")
 
 
@@ -61,7 +63,15 @@ def nothing_is_called_that_was_not_offered(exchange: Exchange, _: Context) -> It
             yield Finding(f"/choices/{index}/message/tool_calls", "no call", f"a call of {call.name}"[:120])
 
 
-@check("tools.required-calls", on=in_scenario("tool-choices", "required*"))
+def _demands(choice: Callable[[object], bool]) -> Applicability:
+    """Include the steps of scenarios about tools whose tool_choice demands a call."""
+    return Applicability(
+        lambda scenario, step, _contract: scenario.id in FORCED and choice((step.body or {}).get("tool_choice")),
+        in_scenario=lambda identity: identity in FORCED,
+    )
+
+
+@check("tools.required-calls", on=_demands(lambda choice: choice == "required"))
 def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the tool_choice "required" the model calls at least one tool, whatever the question is."""
     if reason := why_unanswered(exchange):
@@ -71,7 +81,7 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
-@check("tools.named-is-called", on=in_scenario("tool-choices", "named*"))
+@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict)))
 def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A tool_choice that names a function makes the model call this function and no other."""
     if reason := why_unanswered(exchange):
@@ -93,7 +103,7 @@ def markers_of_calls_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
                 break
 
 
-@check("tools.one-at-a-time", on=in_scenario("tools-called-twice", "one-at-a-time"))
+@check("tools.one-at-a-time", on=in_scenario("tools-called-twice", "one-at-a-time*"))
 def parallel_tool_calls_false_calls_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With parallel_tool_calls false an answer has at most one call."""
     if reason := why_unanswered(exchange):

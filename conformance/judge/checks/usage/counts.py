@@ -53,7 +53,7 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("usage.completion-counted", on=ANSWER)
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer with text or reasoning counts at least one completion token."""
+    """An answer with text, reasoning or a tool call counts at least one completion token."""
     _prompt, completion, _total = usage_counts(exchange)
     if not has_text(exchange):
         raise NotExercised("the answer has no text")

@@ -37,6 +37,12 @@ def another_model_answers(exchange: Exchange) -> Exchange:
     return accept(exchange)
 
 
+@mutant("errors.model-case-matters")
+def case_of_the_model_does_not_matter(exchange: Exchange) -> Exchange:
+    """A model in another case is answered."""
+    return accept(exchange)
+
+
 @mutant("errors.huge-integer-survived")
 def huge_integer_breaks_the_server(exchange: Exchange) -> Exchange:
     """An integer of 400 digits gets a 500."""

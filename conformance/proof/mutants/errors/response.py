@@ -86,6 +86,12 @@ def code_is_another_status(exchange: Exchange) -> Exchange:
     return with_json(exchange, {"error": {"message": "the request is refused", "type": None, "code": 599}})
 
 
+@mutant("errors.code-of-its-kind")
+def value_is_refused_with_the_code_of_a_key(exchange: Exchange) -> Exchange:
+    """The refusal of a value has the code of a wrong key, in the envelopes of all dialects."""
+    return with_json(exchange, {"code": 801, "result": None, "message": "a value is refused", "type": "error"})
+
+
 @mutant("errors.param-is-the-parameter")
 def param_is_another_parameter(exchange: Exchange) -> Exchange:
     """`param` names a parameter whose value was valid."""

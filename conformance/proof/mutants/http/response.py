@@ -20,10 +20,18 @@ def connection_is_reset(exchange: Exchange) -> Exchange:
     return cut(exchange)
 
 
+@mutant("http.response-given")
+def connection_is_closed_at_once(exchange: Exchange) -> Exchange:
+    """The server closes the connection without a response."""
+    failure = Failure("protocol", "the answer breaks HTTP/1.1: Server disconnected without sending a response.")
+    return replace(exchange, response=None, failure=failure)
+
+
 @mutant("http.message-legal")
 def message_breaks_http(exchange: Exchange) -> Exchange:
-    """A chunk of the body has an invalid length."""
-    return replace(cut(exchange), failure=Failure("protocol", "the answer breaks HTTP/1.1: bad chunk"))
+    """The last chunk of the body is missing."""
+    detail = "the answer breaks HTTP/1.1: peer closed connection without sending complete message body"
+    return replace(cut(exchange), failure=Failure("protocol", detail))
 
 
 @mutant("http.content-type-given")
@@ -56,12 +64,6 @@ def date_is_of_another_year(exchange: Exchange) -> Exchange:
 def answer_may_be_cached(exchange: Exchange) -> Exchange:
     """Every cache may store the answer for an hour."""
     return with_header(exchange, "cache-control", "max-age=3600")
-
-
-@mutant("http.encoding-as-asked")
-def answer_is_compressed(exchange: Exchange) -> Exchange:
-    """A body is compressed although the request does not accept it."""
-    return with_header(exchange, "content-encoding", "gzip")
 
 
 @mutant("http.connection-kept-open")

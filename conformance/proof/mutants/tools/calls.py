@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import edit_either
+from conformance.proof.editing.answers import edit_either, edit_usage
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ def arguments_lack_their_last_brace(exchange: Exchange) -> Exchange:
 def arguments_are_of_no_parameter(exchange: Exchange) -> Exchange:
     """The arguments of a call lack a required parameter."""
     return _with_arguments(exchange, '{"nothing": 1}')
+
+
+@mutant("tools.tokens-counted")
+def calls_cost_nothing(exchange: Exchange) -> Exchange:
+    """usage counts no completion tokens for an answer with a call."""
+    return edit_usage(exchange, lambda usage: usage.update(completion_tokens=0))
 
 
 @mutant("tools.ids-given")

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import ResponseHead, ServedRequest
+    from reference_server.faults.hooks import Json, ResponseHead, ServedRequest
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-ANSWER = {
+ANSWER: Json = {
     "id": "1",
     "object": "chat.completion",
     "created": 1,

@@ -107,3 +107,115 @@ class Cut(CannedResponse):
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b'{"id":', "more_body": True})
         raise ConnectionResetError
+
+
+def _is_stream(start: Message) -> bool:
+    """Tell whether a response starts as a stream."""
+    return any(value.startswith(b"text/event-stream") for _name, value in start["headers"])
+
+
+def _transport(send: Send) -> Any:
+    """Return uvicorn's transport, on which a response is written."""
+    return getattr(send, "__self__").transport  # noqa: B009
+
+
+@wrapping_fault("stream-unterminated")
+def last_chunk_is_missing(app: ASGIApp, _contract: Contract) -> App:
+    """A stream ends without its last chunk: the connection is closed."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        streams = False
+
+        async def sent(message: Message) -> None:
+            nonlocal streams
+            streams = streams or (message["type"] == "http.response.start" and _is_stream(message))
+            if streams and message["type"] == "http.response.body" and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                _transport(send).close()
+            else:
+                await send(message)
+
+        await app(scope, receive, sent)
+
+    return serve
+
+
+@wrapping_fault("connection-soured-by-streams")
+def connection_is_soured_by_streams(app: ASGIApp, contract: Contract) -> App:
+    """After a stream, the next request on the same connection is not answered, and the connection is closed."""
+    soured: set[Any] = set()
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        client = tuple(scope["client"] or ())
+        if client in soured and chat_requests(contract)(scope):
+            soured.discard(client)
+            _transport(send).close()
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_stream(message):
+                soured.add(client)
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return serve
+
+
+@wrapping_fault("bytes-after-streams")
+def bytes_follow_streams(app: ASGIApp, contract: Contract) -> App:
+    """After the end of a stream, its last event is sent again, in front of the next answer."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        streams = False
+
+        async def sent(message: Message) -> None:
+            nonlocal streams
+            if message["type"] == "http.response.start":
+                streams = _is_stream(message)
+            await send(message)
+            if streams and message["type"] == "http.response.body" and not message.get("more_body"):
+                _transport(send).write(b"data: [DONE]\n\n")
+
+        await (app(scope, receive, sent) if chat_requests(contract)(scope) else app(scope, receive, send))
+
+    return serve
+
+
+@wrapping_fault("text-of-the-stream-again")
+def text_of_the_stream_again(app: ASGIApp, contract: Contract) -> App:
+    """A plain answer that follows a stream on its connection begins with the end of the stream."""
+    after: set[Any] = set()
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        client = tuple(scope["client"] or ())
+        follows, streams = client in after, False
+        after.discard(client)
+
+        async def sent(message: Message) -> None:
+            nonlocal streams
+            if message["type"] == "http.response.start":
+                streams = _is_stream(message)
+                if streams:
+                    after.add(client)
+                elif follows:
+                    headers = [pair for pair in message["headers"] if pair[0] != b"content-length"]
+                    message = {**message, "headers": headers}
+            elif follows and not streams:
+                body = message.get("body", b"").replace(b'"content":"', b'"content":"sea. ')
+                message = {**message, "body": body}
+            await send(message)
+
+        await (app(scope, receive, sent) if chat_requests(contract)(scope) else app(scope, receive, send))
+
+    return serve
+
+
+@fault("closed-on-instructions", "request")
+def closed_on_instructions(request: ServedRequest) -> CannedResponse | None:
+    """The connection is closed without a response when a request has a system message."""
+    messages = request.payload.get("messages")
+    roles = [message.get("role") for message in messages or () if isinstance(message, dict)]
+    if "system" in roles:
+        raise ConnectionResetError
+    return None

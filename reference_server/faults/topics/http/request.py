@@ -76,3 +76,44 @@ def accept_starts_streams(app: ASGIApp, contract: Contract) -> App:
 def accept_ends_streams(app: ASGIApp, contract: Contract) -> App:
     """`Accept: application/json` turns a stream into a plain answer."""
     return _with_stream(app, contract, b"application/json", stream=False)
+
+
+@wrapping_fault("own-clients-only")
+def own_clients_only(app: ASGIApp, contract: Contract) -> App:
+    """A request with the header fields of OpenAI's client is refused."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"x-stainless-lang")), 400)
+
+
+@wrapping_fault("cookies-refused")
+def cookies_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request with a cookie is refused with 431, as if it were too long."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"cookie")), 431)
+
+
+@wrapping_fault("user-agents-refused")
+def user_agents_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request of curl is refused with 403."""
+    return refuse_matching(app, contract, lambda scope: header_of(scope, b"user-agent").startswith(b"curl/"), 403)
+
+
+@wrapping_fault("traces-refused")
+def traces_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request with a trace of a gateway is refused with 500."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"traceparent")), 500)
+
+
+@wrapping_fault("first-chunk-only")
+def first_chunk_only(app: ASGIApp, _contract: Contract) -> App:
+    """Only the first chunk of a request body is read."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if not header_of(scope, b"transfer-encoding"):
+            await app(scope, receive, send)
+            return
+
+        async def receive_first() -> Message:
+            return {**await receive(), "more_body": False}
+
+        await app(scope, receive_first, send)
+
+    return serve

@@ -1,0 +1,79 @@
+"""Checks of content codings: what clients that accept gzip and deflate receive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.client.content_coding import accepted_codings
+from conformance.judge.applicability import ANYTHING, RESPONSE, why_unanswered
+from conformance.judge.streams import timed_response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+CODED_STEPS: Final = ("plain", "plain-again", "plain-gzip", "plain-deflate")
+STREAMED_STEPS: Final = ("streamed", "streamed-gzip")
+MIN_ARRIVALS: Final = 8
+"""Times at which a stream must have arrived to be compared: fewer may be read at once by chance."""
+MIN_SPAN_S: Final = 0.1
+AT_ONCE: Final = 0.1
+"""Part of the time of the other stream within which nothing arrives bit by bit."""
+
+
+@check("http.encoding-as-asked", on=RESPONSE, invalidates=("body",))
+def body_has_no_other_coding(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A body has no content coding that the request does not accept."""
+    sent = ",".join(value for name, value in exchange.request.headers if name.lower() == "accept-encoding")
+    accepted = accepted_codings(sent) | {"", "identity"}
+    found = exchange.header("content-encoding") or ""
+    codings = {coding.strip().lower().removeprefix("x-") for coding in found.split(",")}
+    if "*" not in accepted and not codings <= accepted:
+        yield Finding("/headers/content-encoding", f"no header, or one of: {sent}", found)
+
+
+@check("http.body-decodable", on=ANYTHING, invalidates=("response",))
+def coded_body_can_be_decoded(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A body with a content coding that the request accepts can be decoded, to its end."""
+    if exchange.header("content-encoding") is None:
+        raise NotExercised("the body has no content coding")
+    if exchange.failure is not None and exchange.failure.kind == "coding":
+        yield Finding("/body", f"a body in the coding {exchange.header('content-encoding')}", exchange.failure.detail)
+
+
+@relation("http.coded-as-plain", over=CODED_STEPS, unmet=why_unanswered)
+def coded_answers_have_the_same_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same greedy request gives the same text, whether the request accepts gzip or deflate or neither."""
+    texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
+    if texts["plain"] != texts["plain-again"]:
+        raise NotExercised("greedy answers of this server do not repeat")
+    for name in ("plain-gzip", "plain-deflate"):
+        if texts[name] != texts["plain"]:
+            yield Finding(f"/{name}/choices/0/message/content", repr(texts["plain"])[:200], repr(texts[name])[:200])
+
+
+@relation("http.coded-stream-in-time", over=STREAMED_STEPS, unmet=why_unanswered)
+def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream arrives bit by bit also if the request accepts gzip: compression does not hold it back.
+
+    Reported if the other stream takes its time, and this one takes as long, but its text arrives all at once. Not
+    judged if our own process stalled: the arrival times are then unknown.
+    """
+    for exchange in exchanges.values():
+        timed_response(exchange)
+    usual, coded = (_arrivals(exchanges[name]) for name in STREAMED_STEPS)
+    span_s = usual[-1] - usual[0] if usual else 0.0
+    if len(set(usual)) < MIN_ARRIVALS or span_s < MIN_SPAN_S:
+        raise NotExercised("the answer was too fast or too short to judge its timing")
+    if len(coded) < MIN_ARRIVALS or coded[-1] < span_s / 2:
+        raise NotExercised("the answers are not alike")
+    if coded[-1] - coded[0] < AT_ONCE * span_s:
+        got = f"{len(coded)} events within {(coded[-1] - coded[0]) * 1000:.1f} ms, after {coded[0]:.2f} s"
+        yield Finding("/streamed-gzip/events", f"events over about {span_s:.1f} s, as without gzip", got)
+
+
+def _arrivals(exchange: Exchange) -> list[float]:
+    """Return the times at which the events with text arrived."""
+    return sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.output_at)

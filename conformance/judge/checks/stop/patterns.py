@@ -1,0 +1,40 @@
+"""Checks that stop strings are compared as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotExercised, NotObserved, series
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.checks.stop.strings import NOT_REPEATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+
+@series("stop.patterns-are-text", scenario="stop-patterns")
+def patterns_are_stop_texts(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    r"""A stop string is compared as it is, not as a pattern or converted: `.*` and `\w+` match only themselves.
+
+    Reported if an answer ends early by itself, although none of its stop strings occurs in the answer without them.
+    """
+    for name in ("prose", "prose-again"):
+        if name not in exchanges or why_unanswered(exchanges[name]):
+            raise NotObserved(f"step {name!r} was not answered")
+    whole = exchanges["prose"].content() or ""
+    if whole != (exchanges["prose-again"].content() or ""):
+        raise NotExercised(NOT_REPEATED)
+    compared = 0
+    for name, exchange in exchanges.items():
+        stop = exchange.request_json.get("stop")
+        stops = [stop] if isinstance(stop, str) else stop or []
+        if not stops or why_unanswered(exchange) or any(text in whole for text in stops):
+            continue
+        compared += 1
+        text = exchange.content() or ""
+        if text != whole and whole.startswith(text):
+            yield Finding(f"/{name}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
+    if not compared:
+        raise NotExercised("a stop string occurs in the answer, or no request with one was answered")

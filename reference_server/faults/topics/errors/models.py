@@ -1,0 +1,65 @@
+"""Faults in which models the server knows, and in the codes of refusals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.decorators import fault, hooked_fault, requires_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.hooks import ResponseHead, ServedRequest
+
+
+def _known_if(name: str, matches: Callable[[str, str], bool], line: str) -> Fault:
+    """Make a fault that takes some unknown models for the served one."""
+
+    def take(request: ServedRequest) -> None:
+        model, served = request.payload.get("model"), request.contract.default_model
+        if isinstance(model, str) and matches(model, served):
+            request.payload["model"] = served
+
+    return hooked_fault(name, line, request=take)
+
+
+models_by_beginning = _known_if(
+    "models-by-beginning",
+    lambda model, served: bool(model) and served.startswith(model),
+    "The beginning of a model's name is enough.",
+)
+models_by_end = _known_if(
+    "models-by-end",
+    lambda model, served: model.endswith(served),
+    "A model whose name ends like the right one is answered.",
+)
+models_continued = _known_if(
+    "models-continued",
+    lambda model, served: model.startswith(served),
+    "A model whose name continues the right one is answered.",
+)
+models_in_any_case = _known_if(
+    "model-case-ignored",
+    lambda model, served: model.casefold() == served.casefold(),
+    "The names of models are compared without regard to case.",
+)
+
+
+@fault("models-continued-in-streams", "request")
+def models_are_continued_in_streams(request: ServedRequest) -> None:
+    """In a stream a model whose name continues the right one is answered."""
+    model, served = request.payload.get("model"), request.contract.default_model
+    if request.payload.get("stream") and isinstance(model, str) and model.startswith(served):
+        request.payload["model"] = served
+
+
+@fault("codes-of-keys", "refusal", applies_to=requires_check("errors.code-of-its-kind"))
+def codes_are_those_of_keys(_head: ResponseHead, body: Any, request: ServedRequest) -> Any:
+    """The refusal of a value has the code of a wrong key."""
+    kinds = request.contract.errors.kinds
+    key = kinds.get("invalid_key") or kinds["unauthorized"]
+    if isinstance(body, dict) and key.code is not None:
+        holder = body["error"] if isinstance(body.get("error"), dict) else body
+        holder["code"] = key.code
+    return body

@@ -1,0 +1,1 @@
+"""Faults in stop strings and stop tokens."""
