@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import h11
+import httpx
 
 from conformance.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import httpx
 
     from conformance.client.call import Call
     from conformance.client.headers import GatewayHeader

@@ -18,7 +18,7 @@ from conformance.plan.selection import narrow_scenario, needed_requests
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from conformance.plan.assertion import Assertion
     from conformance.plan.plan import Plan
@@ -92,19 +92,32 @@ def _choose_few(plan: Plan) -> set[tuple[str, str]]:
         if _is_quick(assertion):
             shown_by[needed_requests(assertion)].add(assertion.requirement.id)
             weights[assertion.requirement.id] = WEIGHTS[assertion.requirement.keyword]
-    gains = {requests: _shown_within(requests, shown_by) for requests in shown_by}
+    gains = _gather_gains(shown_by)
     chosen: set[tuple[str, str]] = set()
-    shown: set[str] = set()
     while gains:
-        best = max(
-            gains, key=lambda requests: (_gain(gains[requests] - shown, weights, requests - chosen), min(requests))
-        )
-        if len(chosen | best) > QUICK_REQUESTS or not gains[best] - shown:
-            del gains[best]
-            continue
-        chosen |= best
-        shown |= gains.pop(best)
+        ranks = {requests: _gain(gain, weights, requests - chosen) for requests, gain in gains.items()}
+        best = max(ranks, key=lambda requests: (ranks[requests], min(requests)))
+        gained = gains.pop(best)
+        if len(chosen | best) <= QUICK_REQUESTS:
+            chosen |= best
+            remaining = ((requests, gain - gained) for requests, gain in gains.items())
+            gains = {requests: gain for requests, gain in remaining if gain}
     return chosen
+
+
+def _gather_gains(shown_by: Mapping[Requests, set[str]]) -> dict[Requests, set[str]]:
+    """Return the requirements that each group of requests shows, including those of its parts.
+
+    All requests of a group belong to one scenario.
+    """
+    groups: dict[str, list[Requests]] = defaultdict(list)
+    for requests in shown_by:
+        groups[min(requests)[0]].append(requests)
+    return {
+        requests: set().union(*(shown_by[part] for part in group if part <= requests))
+        for group in groups.values()
+        for requests in group
+    }
 
 
 def _is_quick(assertion: Assertion) -> bool:
@@ -112,10 +125,6 @@ def _is_quick(assertion: Assertion) -> bool:
     scenario = assertion.scenario
     slow = scenario.rounds or scenario.disconnects or scenario.spread or any(step.crowd for step in scenario.steps)
     return not slow and all(step.tokens <= QUICK_TOKENS for step in scenario.steps)
-
-
-def _shown_within(requests: Requests, shown_by: Mapping[Requests, Iterable[str]]) -> set[str]:
-    return {identity for needed, shown in shown_by.items() if needed <= requests for identity in shown}
 
 
 def _gain(shown: set[str], weights: Mapping[str, float], added: Requests) -> float:

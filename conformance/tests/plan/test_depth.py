@@ -1,0 +1,70 @@
+"""The depth of a run: a smoke test is small, the usual run has a limit, and nothing is sent that is not in the plan."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.plan.depth import DEPTHS, QUICK_REQUESTS, Depth
+from conformance.plan.expected_cost import estimate_cost
+from conformance.run.drafting import draft
+from openapi.contract.contract import Keyword, load, names
+
+if TYPE_CHECKING:
+    from conformance.plan.plan import Plan
+
+DIALECTS = sorted(set(names().values()))
+
+
+@cache
+def plan_of(dialect: str, depth: Depth) -> Plan:
+    """Return the plan for a server with all capabilities."""
+    contract = load(dialect)
+    return draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""), depth=depth)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_quick_run_has_few_requests_and_tokens(dialect: str) -> None:
+    plan = plan_of(dialect, "quick")
+    assert plan.requests <= QUICK_REQUESTS < 60
+    assert plan.tokens <= 500
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_standard_run_usually_sends_at_most_900_requests_and_12000_completion_tokens(dialect: str) -> None:
+    cost = estimate_cost(plan_of(dialect, "standard"))
+    assert cost.requests <= 900
+    assert cost.completion_tokens <= 12_000
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_depth_judges_part_of_the_next(dialect: str) -> None:
+    quick, standard, thorough = (plan_of(dialect, depth) for depth in DEPTHS)
+    for less, more in ((quick, standard), (standard, thorough)):
+        assert {assertion.requirement.id for assertion in less.assertions} <= {
+            assertion.requirement.id for assertion in more.assertions
+        }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_standard_run_judges_every_must(dialect: str) -> None:
+    standard, thorough = (
+        {item.requirement.id for item in plan_of(dialect, depth).assertions if item.requirement.keyword is Keyword.MUST}
+        for depth in DEPTHS[1:]
+    )
+    assert thorough == standard
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_judged_is_sent(dialect: str) -> None:
+    plan = plan_of(dialect, "quick")
+    sent = {(scenario.id, step.name) for scenario in plan.scenarios for step in scenario.steps}
+    judged = {
+        (item.scenario.id, name)
+        for item in plan.assertions
+        for name in item.check.steps(item.scenario, item.step, {step.name for step in item.scenario.steps})
+    }
+    assert judged <= sent
