@@ -58,7 +58,7 @@ class Baseline:
 async def prepare_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
     """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
-    options = RunOptions(url=host.address(dialect), dialect=dialect)
+    options = RunOptions(url=host.address(dialect), dialect=dialect, depth="thorough")
     prepared = await prepare_server(options, _read_secret(host, contract))
     plan = prepared.plan
     return Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())

@@ -96,7 +96,9 @@ async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Set[object
     """Judge one mode. `usual`: the requests of which a sample is enough; None to send all."""
     secret = Secret(host.key) if mode.key else None
     limits = BudgetLimits(deadline_s=60.0)
-    options = RunOptions(url=host.address(mode.dialect, mode.name), dialect=mode.dialect, strict=True, budget=limits)
+    options = RunOptions(
+        url=host.address(mode.dialect, mode.name), dialect=mode.dialect, depth="thorough", strict=True, budget=limits
+    )
     prepared = await prepare_server(options, secret)
     plan = prepared.plan if usual is None else _select(prepared.plan, mode, usual, prepared.model)
     sent = {scenario.id for scenario in plan.scenarios}

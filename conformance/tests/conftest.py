@@ -255,4 +255,6 @@ def record(dialect: str) -> list[str]:
 
 async def _judge(dialect: str, server: EmbeddedServer) -> RunOutcome:
     secret = Secret(server.key) if server.key else None
-    return await send(await prepare_server(RunOptions(url=server.url, dialect=dialect), secret), secret)
+    return await send(
+        await prepare_server(RunOptions(url=server.url, dialect=dialect, depth="thorough"), secret), secret
+    )

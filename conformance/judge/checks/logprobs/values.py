@@ -98,10 +98,16 @@ def _is_same(one: LogprobEntry, other: LogprobEntry) -> bool:
 @check("logprobs.numbers-vary", on=not_generated(REQUESTED))
 def numbers_are_not_all_the_same(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Different tokens do not all have the same log-probability, unless all are certain."""
-    for index, entries in entries_by_choice(exchange).items():
+    by_choice = entries_by_choice(exchange)
+    varied = {
+        index: entries
+        for index, entries in by_choice.items()
+        if len({entry.token for entry in entries}) >= SEVERAL and not math.isnan(entries[0].logprob)
+    }
+    if not varied:
+        raise NotExercised("too few different tokens")
+    for index, entries in varied.items():
         values = {entry.logprob for entry in entries}
-        if len({entry.token for entry in entries}) < SEVERAL or math.isnan(entries[0].logprob):
-            raise NotExercised("too few different tokens")
         if len(values) == 1 and LEAST < entries[0].logprob < -ROUNDING:
             yield Finding(f"/choices/{index}/logprobs/content", "different values", f"{entries[0].logprob} for all")
 
