@@ -23,10 +23,10 @@ requests with long answers.
 
 A check detects a fault if it has a finding that the faultless server does not cause. `*` marks a SHOULD, `°` a MAY,
 which is only observed. The page lists the checks that detected a fault when its row was written; they must detect it
-in every run, and others may detect it too. Checks of timing count only for faults that affect timing. Which checks detect a fault marked
-`~` depends on chance or on concurrent requests: the page lists those that always detected it when it was written, and
-in a later run some check of the same strength must detect it. Variations are allowed by every document: a MAY may be
-observed, but no MUST or SHOULD may be reported.
+in every run, and others may detect it too. Checks of timing count only for faults that affect timing. Which checks
+detect a fault marked `~` depends on chance or on concurrent requests: the page lists those that always detected it
+when it was written, and in a later run some check of the same strength must detect it. Variations are allowed by every
+document: a MAY may be observed, but no MUST or SHOULD may be reported.
 """
 
 
@@ -165,8 +165,9 @@ def faults_of(table: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
 def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the differences between two kill tables, one per line.
 
-    The scenarios that show a fault do not count, nor do checks that detect it in addition. For a flaky fault any check of the same strength is enough, because
-    which request meets a disconnected client or concurrent requests differs from run to run.
+    The scenarios that show a fault do not count, nor do checks that detect it in addition. For a flaky fault any check
+    of the same strength is enough, because which request meets a disconnected client or concurrent requests differs
+    from run to run.
     """
     old, new = before["faults"], after["faults"]
     differences = [f"{name}: removed" for name in old if name not in new]
