@@ -156,10 +156,7 @@ def test_json_error_mentions_an_unexpected_content_encoding() -> None:
     exchange = make(b"\x1f\x8b\x08")
     assert exchange.response is not None
     compressed = replace(exchange, response=replace(exchange.response, headers=(("content-encoding", "gzip"),)))
-    assert (
-        compressed.json_error
-        == "not UTF-8 at byte 1 (Content-Encoding: gzip, although the request accepts identity only)"
-    )
+    assert compressed.json_error == "not UTF-8 at byte 1 (Content-Encoding: gzip)"
 
 
 def test_oddities_of_json_are_kept_besides_its_value() -> None:

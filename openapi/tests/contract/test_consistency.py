@@ -213,7 +213,7 @@ def test_requirements_differ_between_dialects() -> None:
     assert hosted - mindie == {
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refusal-code", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "auth.challenge-given", "auth.status-is-401", "auth.key-not-repeated"),
-        *("auth.scheme-in-any-case", "auth.whole-key-compared"),
+        *("auth.scheme-in-any-case", "auth.whole-key-compared", "errors.code-of-its-kind"),
     }
     several = {"answer.as-many-choices-as-asked", "stream.as-many-choices-as-asked"}
     logprobs = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs"}

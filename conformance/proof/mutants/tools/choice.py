@@ -64,7 +64,9 @@ def call_stands_in_the_text(exchange: Exchange) -> Exchange:
 def two_tools_are_called_at_once(exchange: Exchange) -> Exchange:
     """With parallel_tool_calls false an answer has two calls."""
     function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
-    calls: list[Call] = [{"id": f"call-{at}", "type": "function", "function": function} for at in range(2)]
+    calls: list[Call] = [{"index": at, "id": f"call-{at}", "type": "function", "function": function} for at in range(2)]
+    if exchange.is_stream:
+        return edit_deltas(exchange, lambda delta: delta.update(tool_calls=calls), FIRST)
     return edit_message(exchange, lambda message: message.update(tool_calls=calls))
 
 

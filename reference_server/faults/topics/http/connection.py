@@ -209,13 +209,3 @@ def text_of_the_stream_again(app: ASGIApp, contract: Contract) -> App:
         await (app(scope, receive, sent) if chat_requests(contract)(scope) else app(scope, receive, send))
 
     return serve
-
-
-@fault("closed-on-instructions", "request")
-def closed_on_instructions(request: ServedRequest) -> CannedResponse | None:
-    """The connection is closed without a response when a request has a system message."""
-    messages = request.payload.get("messages")
-    roles = [message.get("role") for message in messages or () if isinstance(message, dict)]
-    if "system" in roles:
-        raise ConnectionResetError
-    return None

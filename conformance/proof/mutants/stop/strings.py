@@ -112,12 +112,6 @@ def stop_text_is_remembered(exchange: Exchange) -> Exchange:
     return _ended(exchange, str(StopFrom("prose", 4).cut(text)))
 
 
-@mutant("stop.patterns-are-text", steps="with-comma")
-def comma_separates_stop_texts(exchange: Exchange) -> Exchange:
-    """An answer ends where a part of its stop string occurs."""
-    return edit_text(exchange, lambda text: text[: len(text) // 2])
-
-
 @mutant("stop.case-matters")
 def case_does_not_matter(exchange: Exchange) -> Exchange:
     """The answer ends where the stop string occurs in another case."""

@@ -1,0 +1,1 @@
+"""Mutants of stop strings and stop tokens."""
