@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+    from conformance.judge.logprob_entries import LogprobEntry
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
 REPLACED = re.compile(f"{CUT}+")
 SPECIAL_TOKEN = re.compile(r"<[^<>\s]+>")
@@ -101,16 +103,15 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     sent: Any = exchange.request_json
     if sent.get("stop") or sent.get("stop_token_ids") or sent.get("ignore_eos") or sent.get("tools"):
         raise NotExercised("some tokens do not become text")
-    for index, entries in entries_by_choice(exchange).items():
+    comparable = {
+        index: entries
+        for index, entries in entries_by_choice(exchange).items()
+        if _all_become_text(exchange.choices[index], entries)
+    }
+    if not comparable:
+        raise NotExercised("some tokens are special, or reasoning, and do not become text")
+    for index, entries in comparable.items():
         choice = exchange.choices[index]
-        if choice.reasoning or choice.tool_calls:
-            raise NotExercised("some tokens do not become text")
-        if REASONING_TAGS.search("".join(entry.token for entry in entries)) and not REASONING_TAGS.search(
-            choice.content
-        ):
-            raise NotExercised("some tokens are reasoning, or its tags")
-        if any(SPECIAL_TOKEN.fullmatch(entry.token) and entry.token not in choice.content for entry in entries):
-            raise NotExercised("some tokens are special, and do not become text")
         text = choice.content.encode(errors="replace")
         whole = not choice.content.endswith(CUT) and choice.finish_reason != "length"
         made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in entries)
@@ -120,6 +121,16 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         if entries[-1].token and _matches(made[: len(made) - len(_data(entries[-1]))], text, whole=whole):
             continue  # the token that ends an answer is not part of the text
         yield Finding(f"/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])
+
+
+def _all_become_text(choice: AccumulatedChoice, entries: list[LogprobEntry]) -> bool:
+    """Tell whether all tokens of a choice are part of its text: none is special, reasoning or a call."""
+    if choice.reasoning or choice.tool_calls:
+        return False
+    if any(SPECIAL_TOKEN.fullmatch(entry.token) and entry.token not in choice.content for entry in entries):
+        return False
+    tagged = REASONING_TAGS.search("".join(entry.token for entry in entries))
+    return not tagged or REASONING_TAGS.search(choice.content) is not None
 
 
 def _normalize(data: bytes) -> str:
