@@ -39,12 +39,14 @@ def gather_faults() -> dict[str, Fault]:
 def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
     """Return the faults that a dialect's contract covers, by name: the written ones, then the generated ones.
 
-    served: the contract without what the server lacks.
+    served: the contract without what the server lacks. Raises ValueError if two faults have the same name; it is not
+    printed, because the names of one origin are hidden from the authors of the other.
     """
+    own, blind = gather_faults(), blind_faults()
+    if same := own.keys() & blind.keys():
+        raise ValueError(f"duplicate fault names, of different origins: {len(same)}")
     defined = (
-        fault
-        for fault in (*gather_faults().values(), *blind_faults().values())
-        if fault.applies_to(contract if fault.declares else served)
+        fault for fault in (*own.values(), *blind.values()) if fault.applies_to(contract if fault.declares else served)
     )
     return {fault.name: fault for fault in (*defined, *bound_faults_of(served), *default_faults_of(served))}
 
