@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -197,7 +198,7 @@ def thirtieth_event_comes_twice(frame: bytes, request: ServedRequest) -> Iterato
         yield frame
 
 
-PERIOD: Final = 600  # requests
+PERIOD: Final = 300  # requests
 
 
 def _edited_later(app: ASGIApp, contract: Contract, edit: Callable[[Json], None]) -> ASGIApp:
@@ -216,7 +217,7 @@ def _edited_later(app: ASGIApp, contract: Contract, edit: Callable[[Json], None]
 
 @wrapping_fault("texts-drift", flaky=True)
 def texts_drift(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """After every 300 requests the next 300 plain answers begin with their second word."""
+    """After every 150 requests the next 150 plain answers begin with their second word."""
 
     def drift(response: Json) -> None:
         for choice in response.get("choices") or ():
@@ -228,7 +229,7 @@ def texts_drift(app: ASGIApp, contract: Contract) -> ASGIApp:
 
 @wrapping_fault("counts-drift", flaky=True)
 def counts_drift(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """After every 300 requests the next 300 count one prompt token too many."""
+    """After every 150 requests the next 150 count one prompt token too many."""
 
     def drift(response: Json) -> None:
         if isinstance(usage := response.get("usage"), dict):
@@ -289,3 +290,20 @@ def cached_tokens_are_not_counted(app: ASGIApp, contract: Contract) -> ASGIApp:
             usage["total_tokens"] = 16 + usage["completion_tokens"]
 
     return _edited_when_cached(app, contract, change)
+
+
+@wrapping_fault("repetitions-differ", flaky=True)
+def repetitions_differ(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """Of six plain answers to the same request, the last two have other words."""
+    seen: Counter[bytes] = Counter()
+
+    def look(request: ServedRequest) -> None:
+        request.state["late"] = seen[request.body] % 6 > 3
+        seen[request.body] += 1
+
+    def change(response: Json, request: ServedRequest) -> None:
+        for choice in (response.get("choices") or ()) if request.state.get("late") else ():
+            if choice["message"].get("content"):
+                choice["message"]["content"] = choice["message"]["content"][::-1]
+
+    return FaultMiddleware(app, contract, Hooks(request=look, answer=change))

@@ -90,8 +90,8 @@ def low_temperature_raised(params: SamplingParams) -> SamplingParams:
 
 @sampling_fault("temperature-inverted")
 def temperature_inverted(params: SamplingParams) -> SamplingParams:
-    """Temperatures above 0 are inverted: 0.5 counts as 2, and 2 as 0.5."""
-    return replace(params, temperature=1 / params.temperature) if params.temperature > 0 else params
+    """Temperatures are inverted: a low one counts as 2, and one above 1 as 0.01."""
+    return replace(params, temperature=0.01 if params.temperature > 1 else 2.0) if params.temperature > 0 else params
 
 
 @sampling_fault("top-p-of-one-narrows")
