@@ -101,7 +101,7 @@ def rebuild(
         only=only or tuple(run.get("only", ())),
         topics=topics or tuple(run.get("topics", ())),
         draw=Draw(**run.get("draw", {})),
-        depth=run.get("depth", "standard"),
+        depth=run.get("depth", "thorough"),
         strict=run["strict"] if strict is None else strict,
         verify=results["target"]["tls_verified"],
         waivers=waivers,
@@ -134,8 +134,9 @@ def _rebuild(
     contract = load_contract(target["dialect"])
     declaration = _declaration(target)
     selected = contract, declaration, options.only, options.topics, options.draw
-    plan = draft(*selected)  # nothing is sent, so every exchange of the record is judged
     needed = draft(*selected, options.depth)
+    # Nothing is sent, so every exchange of the record is judged, whatever few requests the selection needs.
+    plan = draft(*selected) if (options.only or options.topics) and options.depth != "quick" else needed
     record = Record(missing=_missing(judged))
     for scenario in (*needed.scenarios, *plan.scenarios):
         reused = reusable.get(scenario.request_key(target["model"]), {})

@@ -81,7 +81,7 @@ class Good(RecordedRun):
         """Return the outcome of the run with some exchanges replaced."""
         contract = load(self.contract.name)
         target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
-        options = RunOptions(url=target.base, dialect=contract.name, strict=strict)
+        options = RunOptions(url=target.base, dialect=contract.name, depth="thorough", strict=strict)
         prepared = PreparedRun(options, contract, target, self.model, self.declaration, self.plan)
         record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
         return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)

@@ -14,6 +14,7 @@ from conformance.proof.editing.answers import edit_answer, edit_text
 from conformance.replay import rejudge, resend, verification
 from conformance.report import results
 from conformance.report.results_file import read_results
+from conformance.run.drafting import draft
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 
 if TYPE_CHECKING:
@@ -58,6 +59,18 @@ def test_a_recorded_run_is_judged_to_the_same_outcomes(good: Good) -> None:
     assert again.outcome.results["counts"]["FAIL"]
     assert content["target"] == again.outcome.results["target"]
     assert again.unrecorded == ()
+
+
+def test_a_quick_run_is_judged_again_by_what_it_sent(good: Good) -> None:
+    content = json.loads(good.results)
+    plan = draft(good.contract, good.declaration, depth="quick")
+    sent = {(scenario.id, step.name) for scenario in plan.scenarios for step in scenario.steps}
+    content["run"]["depth"] = "quick"
+    content["exchanges"] = [item for item in content["exchanges"] if (item["scenario"], item["step"]) in sent]
+    content["missing"] = []
+    again = rejudge.judge_again(content).outcome
+    assert ("conformant", 0) == (again.report.verdict, again.report.counts["UNTESTABLE"])
+    assert {item.requirement.id for item in plan.assertions} <= {row.id for row in again.report.rows}
 
 
 def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
