@@ -25,7 +25,10 @@ def add_to_total(exchange: Exchange) -> Exchange:
 MESSAGES: dict[tuple[str, str], tuple[Callable[[Exchange], Exchange], str]] = {
     ("stream.done-last", "greedy/streamed"): (lambda e: edit_frames(e, lambda frames: frames[:-1]), "[DONE]"),
     ("usage.total-is-sum", "greedy/plain"): (add_to_total, "/usage/total_tokens"),
-    ("parameters.invalid-refused", "temperature-2.1-refused/main"): (accept, "temperature 2.1 is refused: 4xx"),
+    ("parameters.invalid-refused", "temperature-2.1-refused/main"): (
+        accept,
+        "temperature 2.1 is refused: a status of 4xx",
+    ),
     ("parameters.valid-accepted", "top_k-0-accepted/main"): (refuse, "top_k 0 is accepted"),
     ("answer.no-error-inside", "greedy/plain"): (lambda e: with_json(e, {"error": "it failed"}), "it failed"),
     ("stream.accepted", "greedy/streamed"): (accept, "application/json"),

@@ -34,7 +34,8 @@ def test_an_effect_is_judged_only_where_the_parameter_is_sent() -> None:
     unfounded = set()
     for assertion in plan.assertions:
         check, name = assertion.check, assertion.requirement.parameter
-        steps = _judged_steps(assertion.scenario, check.steps(assertion.scenario, assertion.step, ()))
+        made = {step.name for step in assertion.scenario.steps} if check.whole else ()
+        steps = _judged_steps(assertion.scenario, check.steps(assertion.scenario, assertion.step, made))
         if check.by_subject or name is None:
             continue
         judges_effect = check.topic in ("effects", "sampling") and check.id not in ABOUT_ABSENCE

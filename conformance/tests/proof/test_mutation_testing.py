@@ -58,7 +58,8 @@ def test_a_known_fault_is_tested_with_its_scenarios_and_a_repeatable_sample_of_o
 @pytest.mark.parametrize(
     ("detections", "killers", "tries", "flaky"),
     [
-        (["MM", "M"], {"topic.a": "M"}, 2, False),
+        (["MM"], {"topic.a": "M", "topic.b": "M"}, 1, False),
+        (["S", "M"], {"topic.a": "M"}, 2, False),
         (["S", "S", "S", "M"], {"topic.a": "S"}, 3, False),
         (["M"], {"topic.a": "M"}, 1, False),
         ([" S", "M"], {"topic.a": "M", "topic.b": "S"}, 2, True),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE, why_unanswered
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def _is_legal(scenario: Scenario, step: Step, _contract: Contract) -> bool:
 def valid_request_gets_a_response(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A valid request gets a response: the server does not close the connection without one, nor stay silent."""
     failure = exchange.failure
+    if exchange.response is None and failure is None:
+        raise NotObserved("neither a response nor a failure is recorded")
     if exchange.response is None and failure is not None and failure.kind in UNANSWERED:
         yield Finding("/connection", "a response", failure.detail)
 

@@ -27,8 +27,8 @@ def bytes_are_code_points(exchange: Exchange) -> Exchange:
 
 @mutant("logprobs.make-the-text")
 def first_entry_is_told_twice(exchange: Exchange) -> Exchange:
-    """An entry is repeated."""
-    return edit_content(exchange, lambda content: content.insert(0, content[0]))
+    """An entry is repeated three times."""
+    return edit_content(exchange, lambda content: content.extend(content[:1] * 3))
 
 
 @mutant("logprobs.one-entry-per-token")
