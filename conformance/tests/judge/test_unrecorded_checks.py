@@ -134,6 +134,7 @@ def test_the_checks_apply_to_the_expected_scenarios() -> None:
         },
         "tools.none-calls-nothing": {"defaults", "tool-choices", "tool_choice-none-accepted"},
     }
+    assert [] == [identity for identity, scenarios in expected.items() if not scenarios <= judged[identity]]
 
 
 def test_a_relation_of_counts_is_not_exercised_if_usage_counts_nothing(read_good: Callable[[str], Good]) -> None:
@@ -204,4 +205,3 @@ def test_no_document_states_the_body_of_a_415(
 
 def _is_wrong(scenario: Scenario) -> bool:
     return scenario.subject is not None and scenario.subject.expect == "reject"
-    assert [] == [identity for identity, scenarios in expected.items() if not scenarios <= judged[identity]]
