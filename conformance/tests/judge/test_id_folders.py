@@ -53,7 +53,7 @@ SHOWN_ELSEWHERE = {
     *("tool-type-lists-refused", "tool-nested-types-refused"),
     *("text-of-the-stream-again", "texts-drift", "cached-tokens-uncounted", "middle-of-prompts-dropped"),
 }
-"""Faults that checks of another folder detect: a valid request is refused, or a text is wrong."""
+"""Faults that checks of another folder detect: a valid request is refused, or answers are wrong."""
 
 
 def test_every_fault_is_in_the_folder_of_a_check_that_detects_it() -> None:
