@@ -56,7 +56,7 @@ class NotExercised(NotObserved):
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class RepeatedAnswers:
     """How many greedy requests were answered more than once, and how many of those had the same answer each time."""
 
     requests: int
@@ -89,7 +89,7 @@ class Context:
     step: Step
     lost: tuple[str, ...] = ()
     garbled: Callable[[], bool] = lambda: False
-    repetition: Callable[[], Repetition | None] = lambda: None
+    repetition: Callable[[], RepeatedAnswers | None] = lambda: None
 
 
 def no_precondition(_: Exchange) -> None:

@@ -30,7 +30,7 @@ class DeclaredCapabilities:
     `source` is where this is known from, and `sources` the source of the capabilities for which it differs.
     `neutral_only` are parameters without a capability of which the server accepts neutral values only, according to its
     description: a gateway has such parameters if the engine behind it does not support them.
-    `denials` are the refusals of the probes by which the server denies what its document has.
+    `denials` are the refusals of the probes by which the server denies what its document has without a condition.
     """
 
     declared: frozenset[str]
@@ -53,18 +53,19 @@ class DeclaredCapabilities:
         return tuple(name for name in contract.capabilities if self.status_of(name) == "unknown")
 
     def with_probe_results(
-        self, results: Mapping[str, bool], denials: Mapping[str, str] | None = None
+        self, contract: Contract, results: Mapping[str, bool], refusals: Mapping[str, str]
     ) -> DeclaredCapabilities:
         """Add what probes showed: True for a capability that the server has, False for one that it refused.
 
-        denials: how it refused those.
+        refusals: how it refused those. A refusal is a denial unless the document allows it under a condition.
         """
+        denials = {name: refusal for name, refusal in refusals.items() if not contract.capabilities[name].conditions}
         return replace(
             self,
             declared=self.declared | {name for name, has in results.items() if has},
             denied=self.denied | {name for name, has in results.items() if not has},
             sources={**self.sources, **dict.fromkeys(results, PROBE)},
-            denials={**self.denials, **(denials or {})},
+            denials={**self.denials, **denials},
         )
 
     def with_refusals(self, contract: Contract, names: Iterable[str]) -> DeclaredCapabilities:

@@ -151,7 +151,7 @@ class Preflight:
 
     async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
-        results, denials = {}, {}
+        results, refusals = {}, {}
         for name, probe in select_probes(capabilities, self._contract).items():
             if self._is_over:
                 break
@@ -162,8 +162,8 @@ class Preflight:
             if has is not None:
                 results[name] = has
             if has is False:
-                denials[name] = summarize(exchange)
-        known = capabilities.with_probe_results(results, denials) if results else capabilities
+                refusals[name] = summarize(exchange)
+        known = capabilities.with_probe_results(self._contract, results, refusals) if results else capabilities
         refused = [
             name for group in group_conditional(known, self._contract) for name in await self._refused(group, model)
         ]

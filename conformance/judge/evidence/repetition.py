@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import NotExercised, Repetition
+from conformance.check import NotExercised, RepeatedAnswers
 from conformance.judge.answer_fields import shape_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def measure_repetition(recorded: Iterable[Exchange]) -> Repetition:
+def measure_repetition(recorded: Iterable[Exchange]) -> RepeatedAnswers:
     """Compare the answers to greedy requests with the same body."""
     shapes: dict[bytes, list[object]] = defaultdict(list)
     for exchange in recorded:
@@ -23,7 +23,7 @@ def measure_repetition(recorded: Iterable[Exchange]) -> Repetition:
         if isinstance(sent, dict) and sent.get("temperature") == 0 and exchange.succeeded:
             shapes[exchange.request.body].append(shape_of(exchange).choices)
     repeated = [answers for answers in shapes.values() if len(answers) > 1]
-    return Repetition(len(repeated), sum(len(set(answers)) == 1 for answers in repeated))
+    return RepeatedAnswers(len(repeated), sum(len(set(answers)) == 1 for answers in repeated))
 
 
 def require_repetition(context: Context) -> None:

@@ -124,6 +124,7 @@ def test_counts_add_up(traced: tuple[TracedSentence, ...]) -> None:
 REACHED = {
     "parameters/top_p/schema/maximum": {
         "top_p-1.0-accepted",
+        "top_p-0.99-accepted",
         "top_p-1.0000001192092896-refused",
         "top_p-1.1-refused",
     },

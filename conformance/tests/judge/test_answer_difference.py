@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.check import Repetition
+from conformance.check import RepeatedAnswers
 from conformance.exchange import Request
 from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.evidence.repetition import measure_repetition
@@ -54,10 +54,10 @@ def test_a_difference_is_clear_if_rounding_cannot_explain_it(base: Exchange, oth
 
 def test_repetition_counts_greedy_requests_that_were_sent_more_than_once() -> None:
     recorded = [answer("ab"), answer("ab"), answer("x", temperature=1), answer("y", temperature=1)]
-    assert Repetition(1, 1) == measure_repetition(recorded)
-    assert Repetition(1, 0) == measure_repetition([*recorded, answer("ac")])
+    assert RepeatedAnswers(1, 1) == measure_repetition(recorded)
+    assert RepeatedAnswers(1, 0) == measure_repetition([*recorded, answer("ac")])
 
 
 @pytest.mark.parametrize(("requests", "same", "mostly"), [(3, 3, False), (10, 7, True), (10, 6, False)])
 def test_most_requests_repeat_if_seven_of_ten_do(requests: int, same: int, mostly: bool) -> None:
-    assert mostly is Repetition(requests, same).mostly
+    assert mostly is RepeatedAnswers(requests, same).mostly

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
+from conformance.client.content_coding import decoder_for
 from conformance.exchange import Segment
 from reference_server.faults.registry import gather_faults
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
+    from conformance.client.content_coding import ContentDecoder
     from conformance.exchange import Exchange, Response
     from conformance.proof.recorded_run import Exchanges
     from conformance.tests.conftest import Good
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 TIMING: Final = frozenset({"slow-tokens", "slow-first-token"})
 """Variations that change only arrival times, which a replay keeps."""
+MAX_BODY: Final = 2**24
 VARIATIONS: Final[dict[str, Fault]] = {
     fault.name: fault for fault in gather_faults().values() if fault.benign and fault.name not in TIMING
 }
@@ -44,6 +47,7 @@ class Replay:
         self._headers = response.headers
         self._segments: list[Segment] = []
         self._at_s = response.headers_at_s
+        self._decoder: ContentDecoder | None = None
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._response.headers]
@@ -75,8 +79,13 @@ class Replay:
             )
             if not any(name.lower() == "date" for name, _value in self._headers):
                 self._headers += tuple(pair for pair in self._response.headers if pair[0].lower() == "date")
-        elif message["body"]:
-            self._segments.append(Segment(self._at_s, message["body"]))
+            coded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._headers]
+            self._decoder = decoder_for(coded, self.scope["headers"])
+        elif piece := self._decode(message["body"]):
+            self._segments.append(Segment(self._at_s, piece))
+
+    def _decode(self, piece: bytes) -> bytes:
+        return piece if self._decoder is None else self._decoder.feed(piece, MAX_BODY)
 
     @property
     def replayed(self) -> Exchange:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.logprobs.values import LEAST, TIE
+from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.logprob_entries import LogprobEntry, first_entries
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def top_k_leaves_as_many_tokens(exchanges: Mapping[str, Exchange], context: Cont
     """With top_k 2, answers of one token to the same request are one of two, whatever the temperature is."""
     texts = _texts_of(exchanges, context, "draw")
     if len(texts) > 2:
+        require_repetition(context)
         yield Finding("/choices/0/message/content", "one of two texts", f"{len(texts)} texts: {sorted(texts)}"[:200])
 
 
@@ -48,7 +50,7 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
 
 
-@series("effects.min-p-kept", scenario="narrowed-in-numbers")
+@series("effects.min-p-kept", scenario="narrowed-by-min-p")
 def min_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With min_p 0.3 no token is chosen that is less than 0.3 times as likely as the likeliest one.
 
@@ -107,6 +109,7 @@ def the_lowest_temperatures_are_greedy(exchanges: Mapping[str, Exchange], contex
     """
     texts = _texts_of(exchanges, context, "cold")
     if len(texts) > FEW:
+        require_repetition(context)
         yield Finding("/choices/0/message/content", f"at most {FEW} texts", f"{len(texts)}: {sorted(texts)}"[:200])
 
 
