@@ -13,7 +13,7 @@ from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.evidence.answer_difference import compare_answers
-from conformance.judge.evidence.repetition import require_repetition
+from conformance.judge.evidence.repetition import require_repetition, require_some_repetition
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.token_counts import COUNTS, LIMITED_STEPS, STREAMED_CUTS
@@ -242,9 +242,10 @@ def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _
 
 
 @relation("relations.long-prompt-repeats", over=("thousand", "thousand-again", "thousand-streamed"))
-def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """A long prompt has the same greedy answer each time, also if it is cached or the answer is streamed."""
     require_accepted(exchanges)
+    require_some_repetition(context)
     first, *others = exchanges
     for name in others:
         if compare_answers(exchanges[first], exchanges[name]) == "clear":

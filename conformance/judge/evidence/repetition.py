@@ -30,3 +30,9 @@ def require_repetition(context: Context) -> None:
     """Raise NotExercised if a greedy request of the run had two answers: a difference may then be a near tie."""
     if (repetition := context.repetition()) is not None and not repetition.always:
         raise NotExercised("greedy answers of this server do not always repeat")
+
+
+def require_some_repetition(context: Context) -> None:
+    """Raise NotExercised if greedy answers mostly differ, so that one more difference shows nothing."""
+    if (repetition := context.repetition()) is not None and repetition.requests and not repetition.same:
+        raise NotExercised("greedy answers of this server do not repeat")

@@ -166,7 +166,7 @@ def code_repeats_the_status(exchange: Exchange, _: Context) -> Iterator[Finding]
             yield Finding(f"/{name}", f"{exchange.status}, as the status", f"{code}")
 
 
-@check("errors.code-of-its-kind", on=REFUSAL_OF_VALUE)
+@check("errors.code-of-its-kind", on=Applicability(REFUSAL_OF_VALUE.applies_to, why_not_refused_somehow))
 def code_is_not_that_of_a_key(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The refusal of a value does not have a code that the document's table lists for keys only."""
     kinds = context.contract.errors.kinds
