@@ -5,19 +5,26 @@ parameter shows the effect in at least the share `honoured` of the rounds, a ser
 `ignored`. Wald's sequential probability ratio test (Annals of Mathematical Statistics 16, 1945) compares them after
 every round. By Ville's inequality, the odds against a server that honours the parameter reach 1 / `false_alarm` with at
 most that probability, however long the trial runs; the same applies to a server that ignores it, with `miss`.
+
+A run has dozens of trials. By Bonferroni's inequality, chance alone makes any of them report a server that honours
+everything in at most the share `RUN_FALSE_ALARM` of runs, because each trial is allowed only its part of that.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Decision = Literal["honoured", "ignored", "open"]
 MOST_ROUNDS = 100
+RUN_FALSE_ALARM: Final = 0.001
+"""The probability that chance alone makes a run report a MUST or a SHOULD."""
+MOST_TRIALS: Final = 60
+"""The number of trials of a MUST or a SHOULD that a run may have."""
 SLACK = 1e-9  # for the rounding of sums of logarithms: five times log 4 is log 1024 only approximately
 
 
@@ -27,7 +34,7 @@ class SequentialTest:
 
     honoured: float = 0.8
     ignored: float = 0.2
-    false_alarm: float = 0.001
+    false_alarm: float = RUN_FALSE_ALARM / MOST_TRIALS
     miss: float = 0.02
 
     @property
@@ -54,4 +61,4 @@ TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
 AT_SIGHT = SequentialTest(miss=0.25)
 """Accepts the first round that shows the effect: for answers that are practically never equal by chance."""
 SAME_ANSWER = SequentialTest(honoured=0.92, ignored=0.08, miss=0.25)
-"""For answers that must be equal: accepts the first equal pair, and takes three different ones for a difference."""
+"""For answers that must be equal: accepts the first equal pair, and takes five different ones for a difference."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.client.client import Client
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError
+from conformance.judge.causes import find_causes
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.selection import narrow_scenario, needed_requests
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from conformance.judge.judgement import Judgement
+    from conformance.plan.depth import Depth
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.kill import Kill
     from conformance.proof.scenario_selection import Selection
+    from conformance.record import Record
     from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 
@@ -53,45 +56,58 @@ class Baseline:
     model: str
     kills: frozenset[Kill]
     errors: tuple[str, ...]
+    depth: Depth = "thorough"
 
 
-async def prepare_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
+async def prepare_baseline(host: RunningFaultHost, dialect: str, depth: Depth = "thorough") -> Baseline:
     """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
-    options = RunOptions(url=host.address(dialect), dialect=dialect, depth="thorough")
+    options = RunOptions(url=host.address(dialect), dialect=dialect, depth=depth)
     prepared = await prepare_server(options, _read_secret(host, contract))
     plan = prepared.plan
-    return Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())
+    validator = Validator(plan.contract)
+    return Baseline(contract, prepared.declaration, plan, validator, prepared.model, frozenset(), (), depth)
 
 
-async def measure_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
+async def measure_baseline(host: RunningFaultHost, dialect: str, depth: Depth = "thorough") -> Baseline:
     """Judge the faultless server of a dialect."""
-    baseline = await prepare_baseline(host, dialect)
+    baseline = await prepare_baseline(host, dialect, depth)
     judgements, _ = await _judge(host, baseline, FAULTLESS, baseline.plan, FAULTLESS_DEADLINE_S)
     errors = tuple(judgement.error for judgement in judgements if judgement.error)
     return replace(baseline, kills=frozenset(find_kills(judgements)), errors=errors)
 
 
 async def run_fault(
-    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, select: Selection = select_all
+    host: RunningFaultHost,
+    baseline: Baseline,
+    fault: HostedFault,
+    select: Selection = select_all,
+    *,
+    explain: bool = False,
 ) -> frozenset[Kill]:
     """Return the requirements that a fault violates and the baseline does not.
 
-    `select` chooses among the scenarios that can show the fault.
+    select: chooses among the scenarios that can show the fault.
+    explain: find the causes of violations that are consequences of others.
     """
     baseline = await asyncio.to_thread(_apply_declarations, baseline, fault)
     selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
     plan = _narrow(baseline.plan, selected, fault.parameter)
     for _ in range(MAX_TRIES):
-        judgements, stalled = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
-        if not stalled:
+        judgements, record = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
+        if not _has_stalled(record):
             break
     if errors := [judgement.error for judgement in judgements if judgement.error]:
         raise HarnessError(f"fault {fault.name}: {errors[0]}")
     ignored = {
         kill.requirement for kill in baseline.kills if fault.timeout_s is None or kill.check not in TIMING_CHECKS
     }
-    return frozenset(kill for kill in find_kills(judgements) if kill.requirement not in ignored)
+    kills = [kill for kill in find_kills(judgements) if kill.requirement not in ignored]
+    if explain and kills:
+        exchanges, validator, model = record.exchanges, baseline.validator, baseline.model
+        causes = await asyncio.to_thread(find_causes, judgements, exchanges, plan.contract, validator, model)
+        kills = [replace(kill, causes=causes.get(kill.requirement, ())) for kill in kills]
+    return frozenset(kills)
 
 
 def _apply_declarations(baseline: Baseline, fault: HostedFault) -> Baseline:
@@ -102,7 +118,7 @@ def _apply_declarations(baseline: Baseline, fault: HostedFault) -> Baseline:
     declared &= set(baseline.contract.capabilities)
     denied = frozenset(baseline.contract.capabilities) - declared
     declaration = DeclaredCapabilities(declared, denied, "the fault")
-    plan = draft(baseline.contract, declaration)
+    plan = draft(baseline.contract, declaration, depth=baseline.depth)
     return replace(baseline, declaration=declaration, plan=plan, validator=Validator(plan.contract))
 
 
@@ -147,8 +163,8 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
 
 async def _judge(
     host: RunningFaultHost, baseline: Baseline, fault: str, plan: Plan, deadline_s: float
-) -> tuple[tuple[Judgement, ...], bool]:
-    """Send a plan to a fault and judge the answers; also return whether our own event loop stalled meanwhile."""
+) -> tuple[tuple[Judgement, ...], Record]:
+    """Send a plan to a fault and judge the answers."""
     contract, model = baseline.contract, baseline.model
     target = parse_target(host.address(contract.name, fault), contract)
     limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
@@ -158,8 +174,13 @@ async def _judge(
     judgements = await asyncio.to_thread(
         judge, plan.assertions, record.exchanges, plan.contract, baseline.validator, model, record.missing
     )
-    responses = [exchange.response for exchange in record.exchanges.values()]
-    return judgements, any(response is not None and response.stalled_s > 0 for response in responses)
+    return judgements, record
+
+
+def _has_stalled(record: Record) -> bool:
+    """Return whether our own event loop stalled during a run."""
+    responses = (exchange.response for exchange in record.exchanges.values())
+    return any(response is not None and response.stalled_s > 0 for response in responses)
 
 
 def _open_client(host: RunningFaultHost, contract: Contract, fault: str) -> Client:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
-from conformance.proof import detection, kill_matrix
+from conformance.proof import depth_table, detection, kill_matrix
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
@@ -107,7 +107,8 @@ def run(
     if output is not None and not complete:
         existing = {fault.name for fault in hosted}
         matrix = make_matrix(kill_matrix.add_known_rows(matrix, read(), existing).rows, complete=True)
-    text = kill_matrix.render(matrix, [_describe_false_positives(matrix, len(list_dialects()), result.false_positives)])
+    note = _describe_false_positives(matrix, len(list_dialects()), result.false_positives)
+    text = kill_matrix.render(matrix, [note], depth_table.render_summary(depth_table.read()))
     if reference is not None and not changes and (not reference.exists() or _head(_read(reference)) != _head(text)):
         changes = [f"{reference} does not match the kill table"]
     if changes:

@@ -27,6 +27,7 @@ class Kill:
     """A violated requirement: the check that found it, and its strength (M for MUST, S for SHOULD, o for MAY).
 
     `description` is the first finding on one line. `scenarios` are those with a finding, in the order of the plan.
+    `causes` are the requirements whose violation explains this one, if that was asked for.
     """
 
     check: str
@@ -34,6 +35,7 @@ class Kill:
     strength: str
     description: str
     scenarios: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
 
 def find_kills(judgements: Iterable[Judgement]) -> list[Kill]:

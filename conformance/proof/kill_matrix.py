@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from conformance.proof.fault_host import HostedFault
 
@@ -28,6 +28,10 @@ detect a fault marked `~` depends on chance or on concurrent requests: the page 
 when it was written, and in a later run some check of the same strength must detect it. Variations are allowed by every
 document: a MAY may be observed, but no MUST or SHOULD may be reported.
 """
+
+DEPTHS: Final = """\
+The rows below are of thorough runs. `chatproof faults depths --write docs/kill-matrix.md` measures what a run of each
+`--depth` detects. A fault that violates a MUST fails the run; the others fail it with `--strict`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +209,8 @@ def _strength_rank(killed_by: Mapping[str, str]) -> int:
     return min(map("MSo".index, killed_by.values()), default=3)
 
 
-def render(matrix: KillMatrix, notes: Collection[str]) -> str:
-    """Return the matrix as Markdown, with the notes below its figures."""
+def render(matrix: KillMatrix, notes: Collection[str], depths: Sequence[str] = ()) -> str:
+    """Return the matrix as Markdown, with the notes below its figures, and the lines of the table of depths."""
     killed = sum(bool(fault.killers) for fault in matrix.faults)
     able = sum(bool(matrix.killed_by(check)) for check in matrix.checks)
     lines = [
@@ -215,6 +219,7 @@ def render(matrix: KillMatrix, notes: Collection[str]) -> str:
         f"- {able} of {len(matrix.checks)} checks detect a fault",
         *(f"- {note}" for note in notes),
         "",
+        *((DEPTHS, "", *depths, "") if depths else ()),
     ]
     for title, ids in (("Undetected faults", matrix.survivors), ("Checks that detect nothing", matrix.idle)):
         if ids:

@@ -85,7 +85,7 @@ async def run_faults(
     once: test each fault once, and do not look for scenarios that repeat the result, which is then not stored.
     on_progress: called with a line of text after each step.
     """
-    trials = [trial for fault in faults for trial in _plan_trials(fault, dialects)]
+    trials = [trial for fault in faults for trial in plan_trials(fault, dialects)]
     false_positives: list[str] = []
     free = asyncio.Semaphore(CONCURRENT_FAULTS)
 
@@ -194,7 +194,7 @@ def make_matrix(rows: tuple[FaultRow, ...], *, complete: bool) -> KillMatrix:
     return KillMatrix(rows, tuple(sorted(gather_checks())) if complete else (), EXCUSED if complete else {})
 
 
-def _plan_trials(fault: HostedFault, dialects: Sequence[str]) -> list[FaultTrial]:
+def plan_trials(fault: HostedFault, dialects: Sequence[str]) -> list[FaultTrial]:
     """Return the dialects in which a fault is tested: the first that has it; for a variation also another one."""
     first, *others = [name for name in dialects if name in fault.dialects]
     trials = [FaultTrial(fault, first, is_first=True)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHECK: Final = "parameters.default-held"
 SCENARIO: Final = "defaults"
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 GREETING: Final = [{"role": "user", "content": "Hello!"}]
 STORY: Final = [{"role": "user", "content": "Tell me a story"}]
 SURPRISE: Final = [{"role": "user", "content": "Tell me a story about a dragon"}]

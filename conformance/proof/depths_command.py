@@ -1,0 +1,80 @@
+"""`chatproof faults depths`: measure which faults a quick, a standard and a thorough run detect."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.errors import HarnessError, UsageError
+from conformance.plan.depth import DEPTHS
+from conformance.proof import kill_matrix, kill_table
+from conformance.proof.depth_run import run_depth
+from conformance.proof.depth_table import DEPTH_TABLE, render_summary, replace_summary
+from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
+from conformance.proof.fault_host import list_dialects, start_fault_host
+from conformance.proof.progress import show_progress
+
+if TYPE_CHECKING:
+    from conformance.plan.depth import Depth
+    from conformance.proof.depth_run import DepthResult
+
+
+@click.command(name="depths", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these faults (repeatable)")
+@click.option("--depth", "chosen", type=click.Choice(DEPTHS), multiple=True, help="Only this depth (repeatable)")
+@click.option(
+    "--write",
+    "output",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Write the figures into this kill matrix",
+)
+def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None) -> None:
+    """Run the suite at each depth against one fault after another, and print how many faults each depth detects.
+
+    It shows what a cheaper run costs. A fault that violates a MUST fails the run; one that violates only a SHOULD fails
+    it with --strict.
+
+    Exit codes: 0 the deepest of these runs detects every fault, 1 it does not, 2 usage error, 5 internal error.
+    """
+    started_s = time.monotonic()
+    selected: tuple[Depth, ...] = tuple(depth for depth in DEPTHS if depth in (chosen or DEPTHS))
+    known = {row.name: row for row in kill_matrix.read_rows(kill_table.read()) if row.shown_by}
+    results: dict[str, DepthResult] = {}
+    try:
+        if output and (only or chosen):
+            raise UsageError("--write requires all faults and depths: remove --only and --depth")
+        with show_progress("starting the fault host") as show, start_fault_host() as host:
+            faults = [
+                fault
+                for fault in host.faults
+                if not (fault.origin or fault.benign)
+                and (not only or any(fnmatchcase(fault.name, pattern) for pattern in only))
+            ]
+            if not faults:
+                raise UsageError(f"--only {' '.join(only)}: no fault matches; `chatproof faults list` lists all faults")
+            for depth in selected:
+                results[depth] = asyncio.run(run_depth(host, faults, list_dialects(), depth, known, show))
+    except UsageError as error:
+        click.echo(f"chatproof: {error}", err=True)
+        sys.exit(USAGE)
+    except HarnessError as error:
+        click.echo(f"chatproof: {error}", err=True)
+        sys.exit(INTERNAL_ERROR)
+    table = {"faults": len(faults), "depths": {depth: result.as_data() for depth, result in results.items()}}
+    click.echo("\n".join(render_summary(table)))
+    missed = [fault.name for fault in faults if fault.name not in results[selected[-1]].strengths]
+    if missed:
+        click.echo(f"not detected by a {selected[-1]} run: {', '.join(missed)}")
+    if output is not None:
+        DEPTH_TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        output.write_text(replace_summary(output.read_text(encoding="utf-8"), table), encoding="utf-8")
+    click.echo(f"{time.monotonic() - started_s:.0f} s")
+    sys.exit(FAILURE if missed else SUCCESS)
