@@ -6,6 +6,7 @@ them without a limit.
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, overload
 from weakref import ref
 
@@ -61,20 +62,22 @@ class _ViewCache:
         self._total = 0
         self._beyond: int | None = None
         self._names: set[str] = set()
+        self._lock = RLock()  # runs are judged in several threads; an exchange may be collected inside of `add`
 
     def add(self, exchange: Viewed, name: str) -> None:
         """Note a new view of an exchange, and drop those of another exchange beyond the limit."""
-        self._names.add(name)
-        key = id(exchange)
-        if key in self._costs:
-            return
-        if self._beyond is not None:
-            self._drop(self._beyond)
-        cost = exchange.estimate_view_cost()
-        self._costs[key] = cost, ref(exchange, lambda _: self._forget(key))
-        self._total += cost
-        if self._total > MAX_COST:
-            self._beyond = key
+        with self._lock:
+            self._names.add(name)
+            key = id(exchange)
+            if key in self._costs:
+                return
+            if self._beyond is not None:
+                self._drop(self._beyond)
+            cost = exchange.estimate_view_cost()
+            self._costs[key] = cost, ref(exchange, lambda _: self._forget(key))
+            self._total += cost
+            if self._total > MAX_COST:
+                self._beyond = key
 
     def _drop(self, key: int) -> None:
         exchange = self._costs[key][1]()
@@ -83,9 +86,11 @@ class _ViewCache:
             exchange.__dict__.pop(name, None)
 
     def _forget(self, key: int) -> None:
-        self._total -= self._costs.pop(key)[0]
-        if self._beyond == key:
-            self._beyond = None
+        with self._lock:
+            if (noted := self._costs.pop(key, None)) is not None:
+                self._total -= noted[0]
+            if self._beyond == key:
+                self._beyond = None
 
 
 _CACHE: Final = _ViewCache()

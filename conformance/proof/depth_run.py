@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from conformance.proof import fault_run
 from conformance.proof.kill import strongest_by_check
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.fault_run import Baseline
     from conformance.proof.kill_matrix import FaultRow
-
-WORDS: Final[Mapping[str, str]] = {"M": "a MUST", "S": "a SHOULD"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,7 @@ async def run_depth(
             strength = ""
             for select in (*([select_known(fault.name, known, 0)] if known else []), select_all):
                 kills = await fault_run.run_fault(host, baseline, fault, select)
-                strengths = set(strongest_by_check(kills, timed=fault.timeout_s is not None).values())
-                strength = "M" if "M" in strengths else "S" if "S" in strengths else ""
+                strength = _strongest(strongest_by_check(kills, timed=fault.timeout_s is not None))
                 if strength:
                     break
         done += 1
@@ -80,3 +77,20 @@ async def run_depth(
         {name: baseline.plan.requests for name, baseline in baselines.items()},
         {name: strength for name, strength in zip(names, found, strict=True) if strength},
     )
+
+
+async def read_thorough(
+    host: RunningFaultHost, faults: Sequence[HostedFault], known_rows: Mapping[str, FaultRow]
+) -> DepthResult:
+    """Return what thorough runs detected when the kill table was written; `faults run` verifies it."""
+    rows = [known_rows[fault.name] for fault in faults if fault.name in known_rows]
+    names = {name for row in rows for name in row.dialect.split(", ")}
+    baselines = [await fault_run.prepare_baseline(host, name) for name in sorted(names)]
+    strengths = {row.name: strength for row in rows if (strength := _strongest(row.killers))}
+    return DepthResult({baseline.contract.name: baseline.plan.requests for baseline in baselines}, strengths)
+
+
+def _strongest(killers: Mapping[str, str]) -> str:
+    """Return the strength of the strongest violated requirement; "" if there is none, or only a MAY."""
+    strengths = set(killers.values())
+    return "M" if "M" in strengths else "S" if "S" in strengths else ""
