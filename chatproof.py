@@ -99,13 +99,19 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "run": Command("conformance.proof.faults_command:run", "Run the suite against every fault.", "server"),
             "depths": Command(
-                "conformance.proof.depths_command:depths", "Measure which faults a run of each depth detects.", "server"
+                "conformance.proof.depths.depths_command:depths",
+                "Measure which faults a run of each depth detects.",
+                "server",
             ),
             "repeats": Command(
-                "conformance.proof.repeats_command:repeats", "Judge a correct server again and again.", "server"
+                "conformance.proof.correct_servers.repeats_command:repeats",
+                "Judge a correct server again and again.",
+                "server",
             ),
             "modes": Command(
-                "conformance.proof.modes_command:modes", "Run the suite against every mode of the server.", "server"
+                "conformance.proof.correct_servers.modes_command:modes",
+                "Run the suite against every mode of the server.",
+                "server",
             ),
             "contracts": Command(
                 "conformance.proof.contracts.contracts_command:command",

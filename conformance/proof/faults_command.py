@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
-from conformance.proof import depth_table, detection, kill_matrix
+from conformance.proof import detection, kill_matrix
+from conformance.proof.depths import depth_table
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.plan.depth import DEPTHS
-from conformance.proof import depth_table, kill_table
+from conformance.proof import kill_table
+from conformance.proof.correct_servers.repeats_command import compare
+from conformance.proof.depths import depth_table
 from conformance.proof.kill_matrix import KillMatrix, render
-from conformance.proof.repeats_command import compare
 
 if TYPE_CHECKING:
     from pathlib import Path

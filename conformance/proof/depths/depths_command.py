@@ -15,15 +15,15 @@ import click
 from conformance.errors import HarnessError, UsageError
 from conformance.plan.depth import DEPTHS
 from conformance.proof import kill_matrix, kill_table
-from conformance.proof.depth_run import read_thorough, run_depth
-from conformance.proof.depth_table import DEPTH_TABLE, render_summary, replace_summary
+from conformance.proof.depths.depth_run import read_thorough, run_depth
+from conformance.proof.depths.depth_table import DEPTH_TABLE, render_summary, replace_summary
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 
 if TYPE_CHECKING:
     from conformance.plan.depth import Depth
-    from conformance.proof.depth_run import DepthResult
+    from conformance.proof.depths.depth_run import DepthResult
 
 
 @click.command(name="depths", context_settings={"help_option_names": ["-h", "--help"]})

@@ -91,6 +91,6 @@ async def read_thorough(
 
 
 def _strongest(killers: Mapping[str, str]) -> str:
-    """Return the strength of the strongest violated requirement; "" if there is none, or only a MAY."""
+    """Return the strength of the strongest violated requirement; "" without any, or with a MAY only."""
     strengths = set(killers.values())
     return "M" if "M" in strengths else "S" if "S" in strengths else ""

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 import click
 
 from conformance.errors import HarnessError, UsageError
+from conformance.proof.correct_servers.mode_run import run_modes, select_modes
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import start_fault_host
-from conformance.proof.mode_run import run_modes, select_modes
 from conformance.proof.progress import show_progress
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEPTH_TABLE: Final = Path(str(files("conformance.proof"))) / "depths.json"
+DEPTH_TABLE: Final = Path(str(files("conformance.proof.depths"))) / "depths.json"
 HEADING: Final = "| depth | requests at most | faults detected | of them by a MUST |"
 
 

@@ -1,0 +1,107 @@
+"""Checks of the same request beside and after others: from the start of a run to its end it has the same answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
+from conformance.judge.answer_fields import shape_of
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.repetition import require_repetition
+from conformance.judge.token_counts import COUNTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+TOLD = "told"  # the request with log-probabilities
+
+
+@relation("relations.paired-streamed-as-plain", over=("paired", "paired-streamed"))
+def paired_parameters_mean_the_same_in_streams(
+    exchanges: Mapping[str, Exchange], context: Context
+) -> Iterator[Finding]:
+    """A request with several parameters has the same choices streamed as plain, unless one of the forms is refused."""
+    require_repetition(context)
+    if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
+        raise NotExercised("the combination is refused")
+    for exchange in exchanges.values():
+        if reason := why_unanswered(exchange):
+            raise NotObserved(reason)
+    plain, streamed = exchanges.values()
+    if compare_answers(plain, streamed) == "clear":
+        texts = [[choice.content for choice in exchange.choices.values()] for exchange in (plain, streamed)]
+        yield Finding("/paired-streamed/choices", repr(texts[0])[:200], repr(texts[1])[:200])
+
+
+@series("relations.same-after-others", scenario="one-after-many")
+def earlier_requests_do_not_matter(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seeded request has the same answer after requests of every other kind, if it has the same answer twice."""
+    drawn = {name: item for name, item in exchanges.items() if name.startswith("drawn") and not why_unanswered(item)}
+    if not {"drawn-first", "drawn-again"} <= drawn.keys():
+        raise NotObserved("the seeded request was not answered")
+    first = drawn["drawn-first"]
+    if compare_answers(first, drawn["drawn-again"]) != "none":
+        raise NotExercised("seeded answers of this server do not repeat")
+    for name, exchange in drawn.items():
+        if compare_answers(first, exchange) == "clear":
+            where = f"/{name}/choices/0/message/content"
+            yield Finding(where, repr(first.content())[:200], repr(exchange.content())[:200])
+
+
+def _by_request(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[tuple[str, list[Exchange]]]:
+    """Yield the name of each request that is repeated through the run, with its answers in the order of sending."""
+    steps = [step for step in context.scenario.steps if step.name in exchanges]
+    for part in dict.fromkeys(step.part for step in steps):
+        answers = [exchanges[step.name] for step in steps if step.part == part]
+        answers = [answer for answer in answers if why_unanswered(answer) is None]
+        if len(answers) > 2:
+            yield part, answers
+
+
+@series("relations.same-throughout", scenario="anchors")
+def answers_stay_the_same_throughout(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The same greedy or seeded request has the same answer from the first request of the run to the last.
+
+    Not judged for a request without an answer that half of its repetitions share. Reported if rounding cannot explain
+    the others: log-probabilities show it, or several answers clearly differ.
+    """
+    compared, odd = False, []
+    for part, answers in _by_request(exchanges, context):
+        shape, number = Counter(map(shape_of, answers)).most_common(1)[0]  # the earliest of several
+        if 2 * number < len(answers):
+            continue
+        compared = True
+        usual = next(answer for answer in answers if shape_of(answer) == shape)
+        for answer in answers:
+            if compare_answers(usual, answer) == "clear":
+                where = f"/{answer.step}/choices/0/message"
+                odd.append((part, Finding(where, repr(usual.content())[:200], repr(answer.content())[:200])))
+    if not compared:
+        raise NotExercised("no request has the same answer most of the time")
+    if len(odd) > 1 or any(part == TOLD for part, _ in odd):
+        yield from (finding for _, finding in odd)
+
+
+@series("relations.counted-the-same-throughout", scenario="anchors")
+def tokens_are_counted_the_same_throughout(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Usage counts the same tokens for the same request and answer, from the first request of the run to the last."""
+    compared = False
+    for _, answers in _by_request(exchanges, context):
+        groups: dict[Any, list[Exchange]] = {}
+        for answer in answers:
+            groups.setdefault(shape_of(answer), []).append(answer)
+        for same in groups.values():
+            counts = [[(answer.usage or {}).get(name) for name in COUNTS] for answer in same]
+            if len(same) < 2 or counts[0] == [None, None, None]:
+                continue
+            compared = True
+            usual = Counter(map(str, counts)).most_common(1)[0][0]
+            for answer, count in zip(same, counts, strict=True):
+                if str(count) != usual:
+                    yield Finding(f"/{answer.step}/usage", f"{usual} ({', '.join(COUNTS)})", f"{count}")
+    if not compared:
+        raise NotExercised("no answer that repeats has usage")

@@ -1,0 +1,1 @@
+"""What is reported of correct servers: nothing, in any mode and in any run."""

@@ -1,0 +1,1 @@
+"""What runs of each depth detect."""

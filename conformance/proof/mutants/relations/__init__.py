@@ -1,0 +1,1 @@
+"""Mutants of answers that differ although they must be the same."""
