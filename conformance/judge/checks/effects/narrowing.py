@@ -122,8 +122,14 @@ def higher_temperatures_vary_more(exchanges: Mapping[str, Exchange], context: Co
 
 
 def _texts_of(exchanges: Mapping[str, Exchange], context: Context, part: str) -> set[str]:
-    """Return the different texts of the answers to one part. Raises NotObserved if one of them is missing."""
-    own = [exchanges[step.name] for step in context.scenario.steps if step.part == part and step.name in exchanges]
+    """Return the different texts of the answers to one part.
+
+    Raises NotObserved if one of them is missing, and NotExercised if the contract does not allow the request.
+    """
+    steps = [step for step in context.scenario.steps if step.part == part]
+    if not steps:
+        raise NotExercised("the contract does not allow the request")
+    own = [exchanges[step.name] for step in steps if step.name in exchanges]
     if reasons := [reason for exchange in own if (reason := why_unanswered(exchange))] or not own:
         raise NotObserved(reasons[0] if isinstance(reasons, list) else "it was not sent")
     return {"".join(choice.reasoning + choice.content for choice in exchange.choices.values()) for exchange in own}
