@@ -8,6 +8,7 @@ from conformance.plan.scenarios import (
     boundaries,
     defaults,
     fitting,
+    greedy_bounds,
     open_requests,
     pairs,
     printed_requests,
@@ -28,6 +29,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *printed_requests.generate(narrowed),
         *boundaries.generate(narrowed),
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
+        *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )

@@ -37,6 +37,7 @@ COSTLY = (
 INSIDE = 0.01  # how far inside a fractional range a value is that must be accepted
 GREATEST_EXACT = 2**53  # the next whole number is not a double, so parsers that use doubles change it
 TINY = 2.0**-126  # smallest normal float32; anything smaller may be zero for a server that uses float32
+ENDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that the ids of null and [null] differ
 LOOKALIKES: dict[str, tuple[Any, ...]] = {
     "number": ("1", True, [], {}),
@@ -172,6 +173,11 @@ def _inside(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
     elif schema.get("type") == "integer" and "maximum" in schema and low < GREATEST_EXACT < high:
         yield "maximum", "accept", GREATEST_EXACT
         yield "maximum", "accept", GREATEST_EXACT + 1
+
+
+def list_valid_ends(schema: dict[str, Any]) -> list[Any]:
+    """Return the valid values at the ends of a range and just inside of them."""
+    return list(dict.fromkeys(value for rule, expect, value in _derived(schema) if expect == "accept" and rule in ENDS))
 
 
 def _below(low: float, whole: bool) -> list[Any]:

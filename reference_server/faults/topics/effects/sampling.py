@@ -34,6 +34,18 @@ def ignored(parameter: str, *bugs: int) -> Fault:
     )
 
 
+@sampling_fault("greatest-top-k-samples", applies_to=has_parameters("top_k"))
+def greatest_top_k_samples(params: SamplingParams) -> SamplingParams:
+    """A very large `top_k` is sampled from, also at temperature 0."""
+    return replace(params, temperature=2.0) if params.top_k > 2**20 else params
+
+
+@sampling_fault("whole-top-p-reverses", applies_to=has_parameters("top_p"))
+def whole_top_p_reverses(params: SamplingParams) -> SamplingParams:
+    """`top_p` just below 1 is inverted: the likeliest tokens are left out."""
+    return replace(params, temperature=2.0, top_p=1.0) if 0.95 < params.top_p < 1 else params
+
+
 @sampling_fault("bias-halved", applies_to=has_parameters("logit_bias", "return_tokens_as_token_ids"))
 def bias_is_halved(params: SamplingParams) -> SamplingParams:
     """Only half of `logit_bias` is added."""

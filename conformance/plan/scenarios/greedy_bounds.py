@@ -1,0 +1,58 @@
+"""Generate greedy requests with the least and greatest values of parameters that only concern sampling.
+
+At temperature 0 the likeliest token is chosen, whatever share of the others is left out and whatever the seed is. So a
+value at the end of a range, which a careless server computes with wrongly, has no effect that a client can miss.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from conformance.plan.scenarios.boundaries import list_valid_ends
+from conformance.plan.scenarios.fitting import complete_body
+from conformance.scenario import Scenario, Step
+from openapi.description.validation import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.contract.contract import Contract
+
+SCENARIO: Final = "greedy-at-the-bounds"
+GREEDY: Final = {"messages": [{"role": "user", "content": "Tell me a story"}], "max_tokens": 8, "temperature": 0}
+TOLD: Final = {"logprobs": True, "top_logprobs": 3}
+"""Shows whether a difference may be one of rounding."""
+WITHOUT_EFFECT: Final = ("top_p", "top_k", "min_p", "seed")
+
+
+def generate(contract: Contract) -> tuple[Scenario, ...]:
+    """Return the scenario; empty if the contract allows no greedy request, or has no such parameter."""
+    validator = Validator(contract)
+
+    def is_allowed(body: dict[str, Any]) -> bool:
+        return not validator.request_problems(complete_body({"model": "m", **body}, contract))
+
+    base = next((body for body in ({**GREEDY, **TOLD}, GREEDY) if is_allowed(body)), None)
+    if base is None or not _supports(contract, "temperature"):
+        return ()
+    steps = [
+        Step(f"{name}-{json.dumps(value)}", body=body, expect="either")
+        for name, value in _list_values(contract)
+        if is_allowed(body := {**base, name: value})
+    ]
+    steps = [Step("base", body=base), *steps]
+    return (
+        (Scenario(SCENARIO, "greedy responses with values at the ends of ranges", tuple(steps)),) if steps[1:] else ()
+    )
+
+
+def _supports(contract: Contract, name: str) -> bool:
+    parameter = contract.parameters.get(name)
+    return parameter is not None and not parameter.lacking
+
+
+def _list_values(contract: Contract) -> Iterator[tuple[str, Any]]:
+    for name in WITHOUT_EFFECT:
+        if _supports(contract, name):
+            yield from ((name, value) for value in list_valid_ends(contract.parameters[name].schema))
