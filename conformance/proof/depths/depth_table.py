@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Set
 
 DEPTH_TABLE: Final = Path(str(files("conformance.proof.depths"))) / "depths.json"
 HEADING: Final = "| depth | requests at most | faults detected | of them by a MUST |"
@@ -18,6 +18,17 @@ def read() -> dict[str, Any]:
     """Return the content of the file that `chatproof faults depths --write` writes."""
     content: dict[str, Any] = json.loads(DEPTH_TABLE.read_text(encoding="utf-8"))
     return content
+
+
+def add_known(table: Mapping[str, Any], known: Mapping[str, Any], untested: Set[str]) -> dict[str, Any]:
+    """Complete the figures of some faults with the former ones of the faults that were not tested."""
+    depths = {}
+    for depth, result in table["depths"].items():
+        before = known["depths"][depth]
+        others = {name: strength for name, strength in before["strengths"].items() if name in untested}
+        strengths = dict(sorted({**others, **result["strengths"]}.items()))
+        depths[depth] = {"requests": {**before["requests"], **result["requests"]}, "strengths": strengths}
+    return {"faults": table["faults"] + len(untested), "depths": depths}
 
 
 def render_summary(table: Mapping[str, Any]) -> list[str]:

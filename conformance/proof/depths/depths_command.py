@@ -16,7 +16,7 @@ from conformance.errors import HarnessError, UsageError
 from conformance.plan.depth import DEPTHS
 from conformance.proof import kill_matrix, kill_table
 from conformance.proof.depths.depth_run import read_thorough, run_depth
-from conformance.proof.depths.depth_table import DEPTH_TABLE, render_summary, replace_summary
+from conformance.proof.depths.depth_table import DEPTH_TABLE, add_known, read, render_summary, replace_summary
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "output",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Write the figures into this kill matrix",
+    help="Write the figures into this kill matrix; with --only update only those faults",
 )
 def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None) -> None:
     """Run the suite at each depth against one fault after another, and print how many faults each depth detects.
@@ -49,15 +49,11 @@ def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None
     known = {row.name: row for row in kill_matrix.read_rows(kill_table.read()) if row.shown_by}
     results: dict[str, DepthResult] = {}
     try:
-        if output and (only or chosen):
-            raise UsageError("--write requires all faults and depths: remove --only and --depth")
+        if output and chosen:
+            raise UsageError("--write requires all depths: remove --depth")
         with show_progress("starting the fault host") as show, start_fault_host() as host:
-            faults = [
-                fault
-                for fault in host.faults
-                if not (fault.origin or fault.benign)
-                and (not only or any(fnmatchcase(fault.name, pattern) for pattern in only))
-            ]
+            own = [fault for fault in host.faults if not (fault.origin or fault.benign)]
+            faults = [fault for fault in own if not only or any(fnmatchcase(fault.name, pattern) for pattern in only)]
             if not faults:
                 raise UsageError(f"--only {' '.join(only)}: no fault matches; `chatproof faults list` lists all faults")
             for depth in selected:
@@ -77,6 +73,9 @@ def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None
     if missed:
         click.echo(f"not detected by a {selected[-1]} run: {', '.join(missed)}")
     if output is not None:
+        if only:
+            untested = {fault.name for fault in own} - {fault.name for fault in faults}
+            table = add_known(table, read(), untested)
         DEPTH_TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
         output.write_text(replace_summary(output.read_text(encoding="utf-8"), table), encoding="utf-8")
     click.echo(f"{time.monotonic() - started_s:.0f} s")

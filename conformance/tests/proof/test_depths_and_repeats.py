@@ -57,12 +57,18 @@ def test_a_quick_run_detects_a_fault_that_no_answer_hides() -> None:
     assert (0, "| quick | 50 | 1 of 1 (100.0%) | 1 |") == (code, output.splitlines()[2])
 
 
-def test_figures_of_some_faults_are_not_written(tmp_path: Path) -> None:
+def test_figures_of_some_depths_are_not_written(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("kept")
-    code, _, error = run("depths", "--only", "omits-done", "--write", str(page))
-    assert (2, "chatproof: --write requires all faults and depths: remove --only and --depth\n") == (code, error)
+    code, _, error = run("depths", "--depth", "quick", "--write", str(page))
+    assert (2, "chatproof: --write requires all depths: remove --depth\n") == (code, error)
     assert page.read_text() == "kept"
+
+
+def test_figures_of_some_faults_are_added_to_those_of_the_others() -> None:
+    new = {"faults": 1, "depths": {"quick": {"requests": {"openai": 49}, "strengths": {"four": "S"}}}}
+    expected = {"requests": {"openai": 49, "vllm": 51}, "strengths": {"four": "S", "one": "M"}}
+    assert {"faults": 2, "depths": {"quick": expected}} == depth_table.add_known(new, TABLE, {"one"})
 
 
 def test_outcomes_that_differ_are_listed_by_requirement() -> None:
