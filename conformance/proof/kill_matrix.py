@@ -31,7 +31,8 @@ document: a MAY may be observed, but no MUST or SHOULD may be reported.
 
 DEPTHS: Final = """\
 The rows below are of thorough runs. `chatproof faults depths --write docs/kill-matrix.md` measures what a run of each
-`--depth` detects. A fault that violates a MUST fails the run; the others fail it with `--strict`."""
+`--depth` detects. A fault that violates a MUST fails the run; the others fail it with `--strict`. What a document
+allows is only observed, and is not counted here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,8 +176,10 @@ def _inside(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
 
 
 def list_valid_ends(schema: dict[str, Any]) -> list[Any]:
-    """Return the valid values at the ends of a range and just inside of them."""
-    return list(dict.fromkeys(value for rule, expect, value in _derived(schema) if expect == "accept" and rule in ENDS))
+    """Return the valid values at the ends of a range, and just inside of the upper one."""
+    inner = {GREATEST_EXACT, round(schema.get("minimum", math.inf) + INSIDE, 6)} - {schema.get("maximum")}
+    values = (value for rule, expect, value in _derived(schema) if expect == "accept" and rule in ENDS)
+    return [value for value in dict.fromkeys(values) if value not in inner]
 
 
 def _below(low: float, whole: bool) -> list[Any]:

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conformance.plan.expected_cost import estimate_cost
 from conformance.proof import fault_run
 from conformance.proof.kill import strongest_by_check
 from conformance.proof.mutation_testing import CONCURRENT_FAULTS, plan_trials
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class DepthResult:
     """What runs of one depth detect.
 
-    requests: the most that a run sends, by dialect.
+    requests: how many a run usually sends, by dialect.
     strengths: M for each fault that violates a MUST, S for each that violates only a SHOULD; the others are not
         detected.
     """
@@ -74,7 +75,7 @@ async def run_depth(
     found = await asyncio.gather(*(test(trial.fault, baselines[trial.dialect]) for trial in trials))
     names = (trial.fault.name for trial in trials)
     return DepthResult(
-        {name: baseline.plan.requests for name, baseline in baselines.items()},
+        {name: estimate_cost(baseline.plan).requests for name, baseline in baselines.items()},
         {name: strength for name, strength in zip(names, found, strict=True) if strength},
     )
 
@@ -87,7 +88,8 @@ async def read_thorough(
     names = {name for row in rows for name in row.dialect.split(", ")}
     baselines = [await fault_run.prepare_baseline(host, name) for name in sorted(names)]
     strengths = {row.name: strength for row in rows if (strength := _strongest(row.killers))}
-    return DepthResult({baseline.contract.name: baseline.plan.requests for baseline in baselines}, strengths)
+    requests = {baseline.contract.name: estimate_cost(baseline.plan).requests for baseline in baselines}
+    return DepthResult(requests, strengths)
 
 
 def _strongest(killers: Mapping[str, str]) -> str:
