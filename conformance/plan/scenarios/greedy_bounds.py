@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 SCENARIO: Final = "greedy-at-the-bounds"
+SUMMARY: Final = "greedy responses with values at the ends of ranges"
 GREEDY: Final = {"messages": [{"role": "user", "content": "Tell me a story"}], "max_tokens": 8, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 3}
 """Shows whether a difference may be one of rounding."""
@@ -33,7 +34,8 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     def is_allowed(body: dict[str, Any]) -> bool:
         return not validator.request_problems(complete_body({"model": "m", **body}, contract))
 
-    base = next((body for body in ({**GREEDY, **TOLD}, GREEDY) if is_allowed(body)), None)
+    told = TOLD if all(_supports(contract, name) for name in TOLD) else {}
+    base = next((body for body in ({**GREEDY, **told}, GREEDY) if is_allowed(body)), None)
     if base is None or not _supports(contract, "temperature"):
         return ()
     steps = [
@@ -41,10 +43,14 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
         for name, value in _list_values(contract)
         if is_allowed(body := {**base, name: value})
     ]
-    steps = [Step("base", body=base), *steps]
-    return (
-        (Scenario(SCENARIO, "greedy responses with values at the ends of ranges", tuple(steps)),) if steps[1:] else ()
-    )
+    return (Scenario(SCENARIO, SUMMARY, (Step("base", body=base), *steps)),) if steps else ()
+
+
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield the scenario if the contract does not allow it, with the reason."""
+    if not generate(contract):
+        written = Scenario(SCENARIO, SUMMARY, (Step("base", body=GREEDY),))
+        yield written, f"scenario {SCENARIO}, step base: the contract allows no greedy request, or no such parameter"
 
 
 def _supports(contract: Contract, name: str) -> bool:

@@ -18,6 +18,7 @@ from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
+    from conformance.report.verdict import RequirementRow
     from conformance.tests.faulty_proxy import Forward, Sent
 
 CALL = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
@@ -52,13 +53,21 @@ def test_a_refusal_denies_the_capability(status: int) -> None:
     assert probe_tools(json_reply({"code": 1}, status)) == ("denied", "a probe")
 
 
-def test_a_refusal_of_what_the_document_has_is_a_warning_with_its_beginning() -> None:
-    run = prepared(Probed(models=json_reply({"error": "no tools here"}, 400)))
-    rows = [
+def judge_refused_tools(dialect: str) -> list[RequirementRow]:
+    run = prepared(Probed(models=json_reply({"error": "no tools here"}, 400)), dialect)
+    return [
         row for row in build_report(run.plan, (), strict=False, exhausted=None).rows if row.id == "capability.tools"
     ]
+
+
+def test_a_refusal_of_what_the_document_has_is_a_warning_with_its_beginning() -> None:
+    rows = judge_refused_tools("mindie-1.0")
     assert [Outcome.WARN] == [row.outcome for row in rows]
     assert '400: {"error": "no tools here"}' == rows[0].findings[0].finding.got
+
+
+def test_a_refusal_that_the_document_allows_for_some_models_is_no_warning() -> None:
+    assert [Outcome.NOT_APPLICABLE] == [row.outcome for row in judge_refused_tools("mindie-2.3")]
 
 
 def test_an_answer_that_ends_with_a_call_that_it_lacks_declares_the_capability() -> None:

@@ -23,7 +23,7 @@ SAME: Final = 0.05
 ROUNDING: Final = 0.05
 """By how much a sum of probabilities may be off."""
 FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely
-CLEARLY_MORE: Final = 3  # of six texts
+CLEARLY_MORE: Final = 3  # of five texts
 
 
 @series("effects.top-k-kept", scenario="first-of-two")

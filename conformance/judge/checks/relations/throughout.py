@@ -1,4 +1,4 @@
-"""Checks of the same request beside and after others: from the start of a run to its end it has the same answer."""
+"""Checks of the same request with and after others: from the start of a run to its end it has the same answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of answers that change beside and after other requests."""
+"""Mutants of answers that change with and after other requests."""
 
 from __future__ import annotations
 
