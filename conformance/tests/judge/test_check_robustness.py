@@ -137,6 +137,13 @@ BODIES = {
     "an unterminated event": b'data: {"choices": []}',
     "lists as chunks": b"data: []\n\n",
     "null choices": b'data: {"choices": null}\n\ndata: {"choices": [null, 1, {}]}\n\n',
+    "a whole answer": write(
+        {
+            "object": "chat.completion",
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6},
+        }
+    ),
     "an error": b'data: {"error": {"message": "x"}}\n\ndata: [DONE]\n\n',
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.client.content_coding import accepted_codings
 from conformance.judge.applicability import ANYTHING, RESPONSE, why_unanswered
 from conformance.judge.streams import timed_response
@@ -63,6 +63,8 @@ def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Contex
     """
     for exchange in exchanges.values():
         timed_response(exchange)
+        if not exchange.is_stream:
+            raise NotObserved("the answer is not a stream")
     usual, *both = (_arrivals(exchanges[name]) for name in STREAMED_STEPS)
     span_s = usual[-1] - usual[0] if usual else 0.0
     if len(set(usual)) < MIN_ARRIVALS or span_s < MIN_SPAN_S:
