@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def count_by_group(faults: Iterable[HostedFault], rows: Sequence[FaultRow]) -> d
     return counts
 
 
+def count_findings(rows: Sequence[FaultRow]) -> tuple[float, float]:
+    """Return the median and the mean number of findings of the detected faults; both are 0 without any."""
+    numbers = [row.findings for row in rows if row.findings and not row.benign]
+    return (median(numbers), mean(numbers)) if numbers else (0.0, 0.0)
+
+
 def to_data(
     faults: Iterable[HostedFault], rows: Sequence[FaultRow], false_positives: Iterable[str]
 ) -> Mapping[str, Any]:
@@ -46,6 +53,7 @@ def to_data(
                 "benign": row.benign,
                 "outcome": outcome_of(row),
                 "killed_by": dict(sorted(row.killers.items())),
+                "findings": row.findings,
             }
             for row in rows
         },

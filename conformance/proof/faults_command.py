@@ -100,6 +100,8 @@ def run(
     _print_result(result, console)
     if origin is not None:
         _print_groups(detection.count_by_group(hosted, result.matrix.rows), console)
+        middle, average = detection.count_findings(result.matrix.rows)
+        console.print(f"findings of a detected fault: median {middle:g}, mean {average:.1f}")
     if results is not None:
         data = detection.to_data(hosted, result.matrix.rows, result.false_positives)
         results.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -37,6 +37,11 @@ class Kill:
     scenarios: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
 
+    @property
+    def is_finding(self) -> bool:
+        """Whether a report shows it by itself: it is no MAY, and no consequence of another violation."""
+        return self.strength != "o" and not self.causes
+
 
 def find_kills(judgements: Iterable[Judgement]) -> list[Kill]:
     """Return one kill for every requirement with a finding."""

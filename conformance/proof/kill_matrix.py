@@ -43,6 +43,7 @@ class FaultRow:
     benign: a variation that every document allows, for which no requirement may fail.
     shown_by: scenarios that are enough for all of these checks.
     flaky: which checks detect it depends on chance or on concurrent requests; `killers` are those that always did.
+    findings: the violated requirements, without consequences of others; 0 if they were not counted.
     """
 
     name: str
@@ -54,6 +55,7 @@ class FaultRow:
     benign: bool = False
     shown_by: tuple[str, ...] = ()
     flaky: bool = False
+    findings: int = 0
 
 
 @dataclass(frozen=True, slots=True)

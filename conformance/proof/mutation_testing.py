@@ -107,7 +107,7 @@ async def run_faults(
             try:
                 known = known_rows.get(trial.fault.name)
                 if once:
-                    kills = await fault_run.run_fault(host, baselines[trial.dialect], trial.fault)
+                    kills = await fault_run.run_fault(host, baselines[trial.dialect], trial.fault, explain=True)
                     result = TrialResult(kills, _strongest(kills, trial.fault), ())
                 elif known is None:
                     result = await _discover(host, baselines[trial.dialect], trial.fault)
@@ -129,6 +129,8 @@ async def run_faults(
             false_positives += _find_false_positives(f"the variation {name} in {trial.dialect}", result.kills)
         row = make_row(trial.fault, trial.dialect, result.killers)
         row = replace(row, shown_by=result.shown_by, flaky=result.flaky)
+        if once:
+            row = replace(row, findings=len({kill.requirement for kill in result.kills if kill.is_finding}))
         rows[name] = merge_rows(rows[name], row) if name in rows else row
     return MutationResult(
         make_matrix(tuple(rows.values()), complete=complete), tuple(false_positives), tuple(baselines)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from chatproof import main
 from conformance.errors import UsageError
-from conformance.proof.detection import count_by_group, to_data
+from conformance.proof.detection import count_by_group, count_findings, to_data
 from conformance.proof.fault_host import HostedFault
 from conformance.proof.faults_command import of_origin
+from conformance.proof.kill import Kill
 from conformance.proof.kill_matrix import make_row
 
 
@@ -30,6 +32,19 @@ def test_the_strongest_check_decides_and_a_may_does_not_count() -> None:
     counts = count_by_group(FAULTS, ROWS)
     assert {"fail": 1, "warning": 1, "nothing": 1} == counts["drift"]
     assert {"fail": 0, "warning": 0, "nothing": 1} == counts["long"]
+
+
+def test_findings_are_counted_for_detected_faults_only() -> None:
+    rows = [replace(row, findings=number) for row, number in zip(ROWS, (1, 6, 0, 2), strict=True)]
+    assert (2, 3) == count_findings(rows)
+    assert (0, 0) == count_findings([])
+
+
+def test_a_consequence_and_what_is_only_observed_are_no_findings() -> None:
+    kill = Kill("x.one", "x.one", "M", "a violation")
+    assert [True, False, False] == [
+        item.is_finding for item in (kill, replace(kill, causes=("x.two",)), replace(kill, strength="o"))
+    ]
 
 
 def test_results_are_json_with_the_outcome_of_each_fault() -> None:
