@@ -39,7 +39,7 @@ class Kill:
 
     @property
     def is_finding(self) -> bool:
-        """Whether a report shows it by itself: it is no MAY, and no consequence of another violation."""
+        """Whether a report shows it by itself: neither a MAY nor a consequence of another violation."""
         return self.strength != "o" and not self.causes
 
 
