@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 
 import click
 
-from conformance.errors import HarnessError, UsageError
+from conformance.errors import UsageError
 from conformance.proof.correct_servers.mode_run import run_modes, select_modes
-from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
+from conformance.proof.exit_codes import FAILURE, SUCCESS, exit_on_errors
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.progress import show_progress
 
@@ -30,23 +30,16 @@ def modes(only: tuple[str, ...], *, thorough: bool) -> None:
     Exit codes: 0 nothing was reported, 1 something was, 2 usage error, 5 internal error.
     """
     started_s = time.monotonic()
-    try:
-        with show_progress("starting the server") as show, start_fault_host() as host:
-            available = host.modes if thorough or only else select_modes(host.modes)
-            selected = [
-                mode
-                for mode in available
-                if not only or any(fnmatchcase(f"{mode.dialect}/{mode.name}", pattern) for pattern in only)
-            ]
-            if not selected:
-                raise UsageError(f"--only {' '.join(only)}: no mode matches; one is {host.modes[0].dialect}/*")
-            results = asyncio.run(run_modes(host, selected, show, thorough=thorough))
-    except UsageError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(USAGE)
-    except HarnessError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(INTERNAL_ERROR)
+    with exit_on_errors(), show_progress("starting the server") as show, start_fault_host() as host:
+        available = host.modes if thorough or only else select_modes(host.modes)
+        selected = [
+            mode
+            for mode in available
+            if not only or any(fnmatchcase(f"{mode.dialect}/{mode.name}", pattern) for pattern in only)
+        ]
+        if not selected:
+            raise UsageError(f"--only {' '.join(only)}: no mode matches; one is {host.modes[0].dialect}/*")
+        results = asyncio.run(run_modes(host, selected, show, thorough=thorough))
     for result in results:
         for line in result.reported:
             click.echo(f"{result.mode.dialect}/{result.mode.name}: {line}")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.client.secret import Secret
-from conformance.errors import HarnessError, UsageError
-from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
+from conformance.proof.exit_codes import FAILURE, SUCCESS, exit_on_errors
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 from conformance.record import BudgetLimits
@@ -37,7 +36,7 @@ def repeats(runs: int, dialects: tuple[str, ...]) -> None:
     Exit codes: 0 no outcome changed, 1 one did, 2 usage error, 5 internal error.
     """
     started_s, changed = time.monotonic(), 0
-    try:
+    with exit_on_errors():
         names = [load_contract(name).name for name in dialects] or list_dialects()
         with show_progress("starting the fault host") as show, start_fault_host() as host:
             for name in names:
@@ -50,12 +49,6 @@ def repeats(runs: int, dialects: tuple[str, ...]) -> None:
                         changed += 1
                         click.echo(f"{name}, run {number}: {line}")
                 click.echo(f"{name}: {runs} runs, {len(first)} requirements")
-    except UsageError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(USAGE)
-    except HarnessError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(INTERNAL_ERROR)
     click.echo(f"{changed} outcomes changed, {time.monotonic() - started_s:.0f} s")
     sys.exit(FAILURE if changed else SUCCESS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.errors import HarnessError, UsageError
+from conformance.errors import UsageError
 from conformance.plan.depth import DEPTHS
 from conformance.proof import kill_matrix, kill_table
 from conformance.proof.depths.depth_run import read_thorough, run_depth
 from conformance.proof.depths.depth_table import DEPTH_TABLE, add_known, read, render_summary, replace_summary
-from conformance.proof.exit_codes import INTERNAL_ERROR, USAGE
+from conformance.proof.exit_codes import exit_on_errors
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 
@@ -49,7 +48,7 @@ def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None
     selected: tuple[Depth, ...] = tuple(depth for depth in DEPTHS if depth in (chosen or DEPTHS))
     known = {row.name: row for row in kill_matrix.read_rows(kill_table.read()) if row.shown_by}
     results: dict[str, DepthResult] = {}
-    try:
+    with exit_on_errors():
         if output and chosen:
             raise UsageError("--write requires all depths: remove --depth")
         with show_progress("starting the fault host") as show, start_fault_host() as host:
@@ -62,12 +61,6 @@ def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None
                     results[depth] = asyncio.run(read_thorough(host, faults, known))
                 else:
                     results[depth] = asyncio.run(run_depth(host, faults, list_dialects(), depth, known, show))
-    except UsageError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(USAGE)
-    except HarnessError as error:
-        click.echo(f"chatproof: {error}", err=True)
-        sys.exit(INTERNAL_ERROR)
     table = {"faults": len(faults), "depths": {depth: result.as_data() for depth, result in results.items()}}
     click.echo("\n".join(render_summary(table)))
     missed = [fault.name for fault in faults if fault.name not in results[selected[-1]].strengths]
