@@ -42,10 +42,16 @@ def limit_plan(plan: Plan, depth: Depth) -> Plan:
             return _narrow(plan, _choose_few(plan))
         case "standard":
             left_out = _choose_left_out(plan)
-            kept = (item for item in plan.scenarios if item.id not in left_out)
-            return _narrow(plan, {(item.id, step.name) for item in kept for step in item.steps}) if left_out else plan
+            return _leave_out(plan, left_out) if left_out else plan
         case "thorough":
             return plan
+
+
+def _leave_out(plan: Plan, left_out: set[str]) -> Plan:
+    """Return the plan without these scenarios, and without their assertions."""
+    scenarios = tuple(item for item in plan.scenarios if item.id not in left_out)
+    assertions = tuple(item for item in plan.assertions if item.scenario.id not in left_out)
+    return replace(plan, scenarios=scenarios, assertions=assertions, partial=True)
 
 
 def _narrow(plan: Plan, chosen: set[tuple[str, str]]) -> Plan:

@@ -62,7 +62,7 @@ def check_unreported(good: Good, changed: Exchanges) -> None:
     assert {} == again.moved
 
 
-DIALECTS_EACH = 3  # of each variation; which, differs between variations
+DIALECTS_EACH = 2  # of each variation; which, differs between variations
 
 
 def take_turns(number: int, dialects: Sequence[str]) -> Sequence[str]:
