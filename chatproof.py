@@ -103,6 +103,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Measure which faults a run of each depth detects.",
                 "server",
             ),
+            "findings": Command(
+                "conformance.proof.findings.findings_command:findings",
+                "Measure how clearly a report names the fault of a server.",
+                "server",
+            ),
             "repeats": Command(
                 "conformance.proof.correct_servers.repeats_command:repeats",
                 "Judge a correct server again and again.",

@@ -33,7 +33,7 @@ class HostedFault:
     timeout_s: how long an answer may take with the fault, if longer than usual.
     flaky: where the fault shows depends on chance or on concurrent requests.
     origin: who wrote the fault, if it was not the author of the checks.
-    group: the class of misbehaviour by which the faults of an origin are counted.
+    group: the class of misbehaviour by which faults are counted; of the project's own faults, the topic.
     """
 
     name: str

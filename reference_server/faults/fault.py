@@ -35,7 +35,7 @@ class Fault:
     timeout_s: how long an answer may take with the fault; None: the usual time.
     flaky: where the fault shows depends on chance or on concurrent requests.
     origin: who wrote the fault, if it was not the author of the checks (see `reference_server.faults.blind`).
-    group: the class of misbehaviour by which the faults of an origin are counted.
+    group: the class of misbehaviour by which faults are counted; of the project's own faults, the topic.
     sources: public reports of the fault, or of servers that show the variation.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from openapi.did_you_mean import similar_names
@@ -26,14 +27,18 @@ class UnknownFaultError(ValueError):
 def gather_faults() -> dict[str, Fault]:
     """Return every fault that a module below `topics` defines, by name, in the order of topic, module and definition.
 
-    Raises ValueError if two faults have the same name.
+    The group of each is its topic. Raises ValueError if two faults have the same name.
     """
-    gathered: dict[str, Fault] = {}
-    for info in pkgutil.walk_packages(topics.__path__, f"{topics.__name__}."):
+    defined: dict[str, Fault] = {}
+    groups: dict[str, str] = {}
+    prefix = f"{topics.__name__}."
+    for info in pkgutil.walk_packages(topics.__path__, prefix):
         for item in vars(importlib.import_module(info.name)).values():
-            if isinstance(item, Fault) and gathered.setdefault(item.name, item) is not item:
-                raise ValueError(f"duplicate fault name: {item.name}")
-    return gathered
+            if isinstance(item, Fault):
+                if defined.setdefault(item.name, item) is not item:
+                    raise ValueError(f"duplicate fault name: {item.name}")
+                groups.setdefault(item.name, info.name.removeprefix(prefix).partition(".")[0])
+    return {name: replace(fault, group=groups[name]) for name, fault in defined.items()}
 
 
 def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
@@ -48,7 +53,8 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
     defined = (
         fault for fault in (*own.values(), *blind.values()) if fault.applies_to(contract if fault.declares else served)
     )
-    return {fault.name: fault for fault in (*defined, *bound_faults_of(served), *default_faults_of(served))}
+    made = (replace(fault, group="parameters") for fault in (*bound_faults_of(served), *default_faults_of(served)))
+    return {fault.name: fault for fault in (*defined, *made)}
 
 
 def select_faults(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:

@@ -49,6 +49,20 @@ def group_rows(judged: dict[str, Any]) -> list[CauseGroup]:
     ]
 
 
+def list_problems(judged: dict[str, Any]) -> list[CauseGroup]:
+    """Return the causes that a reader has to act on, the most important first.
+
+    A run that ended early leaves most rows untestable for that one reason; these are not listed.
+    """
+    early = judged["run"]["exhausted"] is not None
+    problems = [group for group in group_rows(judged) if group.consequences or _is_problem(group.row, early)]
+    return sorted(problems, key=lambda group: (not group.row["fails"], -len(group.consequences)))
+
+
+def _is_problem(row: dict[str, Any], ended_early: bool) -> bool:
+    return row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not ended_early)
+
+
 def describe_causes(judged: dict[str, Any]) -> str:
     """Return how many requirements fail or warn, and for how many causes; empty if none does."""
     rows = judged["requirements"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.results import compare_dialects, format_counts
 from conformance.report.writers.capability_groups import group_capabilities
-from conformance.report.writers.cause_groups import describe_causes, describe_document, group_rows, other_causes
+from conformance.report.writers.cause_groups import describe_causes, describe_document, list_problems, other_causes
 from conformance.report.writers.evidence import ExchangeIndex, answer_excerpt, neutralize, repeat_commands
 
 if TYPE_CHECKING:
@@ -63,15 +63,10 @@ def write(results: dict[str, Any]) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     order = list(MEANINGS)
     rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
-    noted = [
-        group
-        for group in group_rows({**results, "requirements": rows})
-        if group.consequences or group.fails or group.row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")
-    ]
     commands, exchanges = repeat_commands(results), ExchangeIndex(results["exchanges"])
     target = results["target"]
     none = "None." if results["requirements"] else "Nothing was judged."
-    findings = "".join(_cause(group, commands, exchanges) for group in noted) or f"<p>{none}</p>"
+    findings = "".join(_cause(group, commands, exchanges) for group in list_problems(results)) or f"<p>{none}</p>"
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',

@@ -17,7 +17,7 @@ from conformance.report.writers.cause_groups import (
     describe_causes,
     describe_consequence,
     describe_document,
-    group_rows,
+    list_problems,
     other_causes,
 )
 from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize, repeat_commands
@@ -87,14 +87,10 @@ class ProgressBar:
 def write(results: dict[str, Any], console: Console) -> None:
     """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict."""
     rows = results["requirements"]
-    ended_early = results["run"]["exhausted"] is not None  # then most rows are untestable for that one reason
     commands = repeat_commands(results)
     is_terminal = console.is_terminal
-    for group in group_rows(results):
-        row = group.row
-        is_noted = row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not ended_early)
-        if is_noted or group.consequences:
-            console.print(_group(group, commands), soft_wrap=not is_terminal)  # do not break lines in log files
+    for group in list_problems(results):
+        console.print(_group(group, commands), soft_wrap=not is_terminal)  # do not break lines in log files
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
