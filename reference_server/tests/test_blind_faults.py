@@ -11,16 +11,16 @@ import orjson
 import pytest
 
 from openapi.contract.contract import load, names
-from reference_server.faults.blind.sources import blind_faults, load_sources
+from reference_server.faults.blind.sources import blind_faults, list_origins, load_sources
 from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.tests.blind_requests import REQUESTS
+from reference_server.tests.blind import first_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
+REQUESTS = {"first": first_requests.REQUESTS}
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
 PATIENCE_S = 60.0
@@ -124,7 +124,10 @@ async def _ask_all(router: FaultRouter, dialect: str, fault: str, steps: list[An
 
 
 def test_every_blind_fault_has_a_source_and_requests_that_show_it() -> None:
-    assert set(blind_faults()) == set(load_sources()) == set(REQUESTS)
+    assert set(list_origins()) == set(REQUESTS)
+    for origin, requests in REQUESTS.items():
+        names = {fault.name for fault in blind_faults().values() if fault.origin == origin}
+        assert names == set(load_sources(origin)) == set(requests)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +144,7 @@ def router() -> Iterator[FaultRouter]:
 @pytest.mark.parametrize("name", sorted(blind_faults()))
 def test_every_blind_fault_changes_a_response(name: str, router: FaultRouter) -> None:
     dialect = next(dialect for dialect in DIALECTS if name in known_faults(dialect))
-    honest, faulty = (asyncio.run(_ask_all(router, dialect, fault, REQUESTS[name])) for fault in (FAULTLESS, name))
+    steps = REQUESTS[blind_faults()[name].origin][name]
+    honest, faulty = (asyncio.run(_ask_all(router, dialect, fault, steps)) for fault in (FAULTLESS, name))
     assert len(honest) == len(faulty)
     assert honest != faulty

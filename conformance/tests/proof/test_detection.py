@@ -17,7 +17,7 @@ from conformance.proof.kill import Kill
 from conformance.proof.kill_matrix import make_row
 
 
-def hosted(name: str, group: str, origin: str = "blind") -> HostedFault:
+def hosted(name: str, group: str, origin: str = "first") -> HostedFault:
     return HostedFault(
         name, f"{name}.", (), (), (), None, "anywhere", False, None, False, ("mindie-2.3",), origin, group
     )
@@ -57,15 +57,15 @@ def test_results_are_json_with_the_outcome_of_each_fault() -> None:
 
 def test_faults_of_another_origin_run_only_on_request() -> None:
     assert ["e"] == [fault.name for fault in of_origin(FAULTS, "")]
-    assert ["a", "b", "c", "d"] == [fault.name for fault in of_origin(FAULTS, "blind")]
-    with pytest.raises(UsageError, match="unknown --origin 'other': expected one of blind"):
+    assert ["a", "b", "c", "d"] == [fault.name for fault in of_origin(FAULTS, "first")]
+    with pytest.raises(UsageError, match="unknown --origin 'other': expected one of first"):
         of_origin(FAULTS, "other")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--origin", "blind", "--check", "docs/kill-matrix.md"], "--origin excludes --check and --write"),
+        (["--origin", "first", "--check", "docs/kill-matrix.md"], "--origin excludes --check and --write"),
         (["--results", "results.json"], "--results requires --origin"),
     ],
 )

@@ -1,5 +1,6 @@
-"""Faults and legal variations by an author who has read neither the checks nor the scenarios.
+"""Faults and legal variations by authors who have read neither the checks nor the scenarios.
 
-They measure how much of what its authors did not foresee the suite detects: `chatproof faults run --origin blind`. A
-module contains the faults of one group. Each one is based on a public report, which `sources.yaml` cites.
+They measure how much of what the authors of the checks did not foresee the suite detects. Each folder is a set with an
+origin of that name: `chatproof faults run --origin first`. A module of it contains the faults of one group. Each fault
+is based on a public report, which the set's `sources.yaml` cites.
 """
