@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 DIALECT: Final = "mindie-2.3"
 LATENCY_S: Final = 0.05
-CONCURRENCY: Final = 16
 ANSWER: Final = json.dumps(
     {
         "id": "a", "object": "chat.completion", "created": 1, "model": "stub", "prefill_time": 1, "decode_time_arr": [],
@@ -117,9 +116,9 @@ async def hostile(writer: asyncio.StreamWriter, head: bytes) -> None:
     writer.close()
 
 
-def ours(url: str) -> SuiteFigures:
+def ours(url: str, concurrency: int) -> SuiteFigures:
     """Run the whole plan, from the first request to the verdict."""
-    options = RunOptions(url=url, dialect=DIALECT, model="stub", budget=BudgetLimits(concurrency=CONCURRENCY))
+    options = RunOptions(url=url, dialect=DIALECT, model="stub", budget=BudgetLimits(concurrency=concurrency))
     prepared = asyncio.run(prepare_server(options, None))
 
     async def run() -> tuple[SuiteFigures, Run]:
@@ -134,7 +133,7 @@ def ours(url: str) -> SuiteFigures:
     return figures
 
 
-def bare(url: str, requests: int) -> float:
+def bare(url: str, requests: int, concurrency: int) -> float:
     """Return the seconds that the same number of requests takes with bare sockets, the limit of the machine."""
     host, port = url.removeprefix("http://").split(":")
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
@@ -149,18 +148,18 @@ def bare(url: str, requests: int) -> float:
 
     async def run() -> float:
         wall = time.perf_counter()
-        await asyncio.gather(*(worker((requests + at) // CONCURRENCY) for at in range(CONCURRENCY)))
+        await asyncio.gather(*(worker((requests + at) // concurrency) for at in range(concurrency)))
         return time.perf_counter() - wall
 
     return asyncio.run(run())
 
 
-def theirs(url: str, requests: int, folder: Path) -> SuiteFigures:
+def theirs(url: str, requests: int, concurrency: int, folder: Path) -> SuiteFigures:
     """Run the command line of schemathesis; its time is scaled to the number of requests."""
     path = folder / "description.json"
     path.write_text(json.dumps(describe(load(DIALECT))), encoding="utf-8")
     command = [shutil.which("st") or str(Path(sys.executable).with_name("st")), "run", str(path), "--url", url]
-    command += ["--phases", "coverage", "--workers", str(CONCURRENCY), "--continue-on-failure", "--no-color"]
+    command += ["--phases", "coverage", "--workers", str(concurrency), "--continue-on-failure", "--no-color"]
     command += ["--checks", "not_a_server_error"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     wall = time.perf_counter()
@@ -197,6 +196,7 @@ def main() -> None:
     """Run the benchmark and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--alone", action="store_true", help="without schemathesis")
     options = parser.parse_args()
@@ -208,16 +208,16 @@ def main() -> None:
         mine, other, least = [], [], []
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(options.rounds):
-                mine.append(ours(url))
-                least.append(bare(url, mine[-1].requests))
+                mine.append(ours(url, options.concurrency))
+                least.append(bare(url, mine[-1].requests, options.concurrency))
                 if not options.alone:
-                    other.append(theirs(url, mine[-1].requests, Path(folder)))
+                    other.append(theirs(url, mine[-1].requests, options.concurrency, Path(folder)))
         requests = mine[0].requests
-        latency_s = requests * LATENCY_S / CONCURRENCY
+        latency_s = requests * LATENCY_S / options.concurrency
         wall_s = statistics.median(round_.wall_s for round_ in mine)
         cpu_ms = 1000 * statistics.median(round_.cpu_s / round_.requests for round_ in mine)
         load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
-        print(f"{requests} requests, load {load}")
+        print(f"{requests} requests, {options.concurrency} at a time, load {load}")
         print(f"  chatproof     {wall_s:.2f} s = {wall_s / latency_s:.2f} x latency; {cpu_ms:.2f} ms CPU per exchange")
         print(
             f"  bare sockets  {statistics.median(least):.2f} s = {statistics.median(least) / latency_s:.2f} x latency"

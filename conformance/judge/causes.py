@@ -8,7 +8,7 @@ holds:
   check has read this view. What a check reads is recorded while it judges, not declared. A finding about a single field
   invalidates what that field contains, and what is assembled from all events.
 
-On other exchanges, A explains a finding of B with the same evidence:
+On other exchanges, A explains a finding of B with the same evidence, unless A is weaker than B:
 
 - same value: A has a finding about the same field, which contains the same value.
 - same error: the exchange was answered with an error that the request does not explain, and A has a finding on an
@@ -16,108 +16,33 @@ On other exchanges, A explains a finding of B with the same evidence:
 
 B is a consequence only if every finding of B is explained, so that an independent failure is never shown as one. A
 requirement that could not be tested is treated in the same way, with the exchanges that show nothing as its findings.
+
+If the requirements explain one another, a MUST is the cause rather than a SHOULD, and the requirement of a parameter
+rather than a general one that no other parameter breaks.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
-from conformance.judge.judgement import trace_reads
-from conformance.judge.traced_exchange import VIEWS
+from conformance.judge.failure import gather_failure, select_failing
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from conformance.check import Finding, View
     from conformance.exchange import Exchange
+    from conformance.judge.failure import ErrorKey, Evidence, Failure, ValueKey
     from conformance.judge.judgement import Judgement
-    from conformance.scenario import Step
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
 
 RANKS: Final = {Keyword.MUST: 0, Keyword.SHOULD: 1, Keyword.MAY: 2}
-WHOLE: Final = ("", "body", "bytes", "response", "rounds")
-"""First parts of places that do not name a field."""
-NOT_IN_BODY: Final = ("status", "headers")
-VARIABLE: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}[0-9a-f-]{4,}|\d+", re.IGNORECASE)
-"""Parts in which two errors with the same cause differ: numbers, addresses and ids."""
-LONG_NUMBER: Final = re.compile(r"\d{6,}")
-"""Parts in which two values with the same cause differ: times and ids."""
-LONGEST_ERROR: Final = 600
 
-ErrorKey = tuple[int | None, str]
-ValueKey = tuple[tuple[str, ...], str]
 Causes = dict[str, tuple[str, ...]]
 """The causes of each requirement that fails as a consequence, as ids of requirements. The first explains the most."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in an answer a finding is. `field` has no indices, so it is the same plain and streamed, in every choice.
-
-    field: None if the finding is not about a single field.
-    event: the event of a stream that contains it, if there is one.
-    """
-
-    field: tuple[str, ...] | None
-    event: int | None
-
-    @property
-    def in_body(self) -> bool:
-        """Whether this is a field of the body."""
-        return self.field is not None and self.field[0] not in NOT_IN_BODY
-
-    def contains(self, other: _Place) -> bool:
-        """Return whether the other place is inside this field, and may be in the same event."""
-        if self.field is None or other.field is None:
-            return False
-        if None not in (self.event, other.event) and self.event != other.event:
-            return False
-        return len(self.field) < len(other.field) and other.field[: len(self.field)] == self.field
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """One finding, and what it rests on: the exchanges that its check compared, and the views of them that it read."""
-
-    place: _Place
-    exchanges: tuple[str, ...]
-    views: frozenset[tuple[str, View]]
-    errors: frozenset[ErrorKey]
-    value: ValueKey | None
-    invalidates: frozenset[View]
-
-    @property
-    def keys(self) -> tuple[ErrorKey | ValueKey, ...]:
-        """What is equal in findings on different exchanges that have the same cause."""
-        return (*self.errors, *(() if self.value is None else (self.value,)))
-
-    def explains(self, other: _Evidence, exchange: str) -> bool:
-        """Return whether this finding explains another one on the same exchange."""
-        mine, place = self.place, other.place
-        if mine.field is not None and mine.field == place.field:
-            return True
-        if "field" in self.invalidates and mine.contains(place):
-            return True
-        if mine.event is not None and place.event is not None and place.event < mine.event:
-            return False  # events that precede the wrong one are not affected by it
-        invalid = self.invalidates & {"assembled"} if mine.in_body else self.invalidates
-        return any((exchange, view) in other.views for view in invalid)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """A failing requirement and all evidence for it. `has_findings`: False if it could not be tested."""
-
-    requirement: str
-    keyword: Keyword
-    has_findings: bool
-    evidence: tuple[_Evidence, ...]
 
 
 def find_causes(
@@ -133,9 +58,9 @@ def find_causes(
         if judgement.assertion.requirement.keyword is not Keyword.MAY:
             grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
     failures = [
-        _failure(failing, recorded, contract, validator, model)
+        gather_failure(failing, recorded, contract, validator, model)
         for group in grouped.values()
-        if (failing := _failing(group))
+        if (failing := select_failing(group))
     ]
     explained_by = _explain(failures)
     explains = {
@@ -156,8 +81,67 @@ def find_causes(
         others = [other for other in roots if other != root]
         if len(_attribute(others, explained_by)) == len(failures):
             roots = others
+    roots = _prefer_keywords(roots, failures, explained_by, explains)
+    roots = _prefer_parameters(roots, failures, explained_by, explains)
     attributed = _attribute(roots, explained_by)
     return {name: causes for name, causes in attributed.items() if name not in roots}
+
+
+def _prefer_keywords(
+    roots: list[str],
+    failures: Sequence[Failure],
+    explained_by: Mapping[str, list[set[str]]],
+    explains: Mapping[str, int],
+) -> list[str]:
+    """Return the roots, with the strongest requirement in place of a weaker one that it explains as well.
+
+    A refusal that should name the parameter is not the cause of a request that must not be refused.
+    """
+    ranks = {failure.requirement: RANKS[failure.keyword] for failure in failures}
+    for root in roots:
+        stronger = [name for name in _consequences_of(root, roots, explained_by) if ranks[name] < ranks[root]]
+        roots = _replace_root(roots, root, stronger, explained_by, explains)
+    return roots
+
+
+def _prefer_parameters(
+    roots: list[str],
+    failures: Sequence[Failure],
+    explained_by: Mapping[str, list[set[str]]],
+    explains: Mapping[str, int],
+) -> list[str]:
+    """Return the roots, with the requirement of a parameter in place of a general one that only this parameter breaks.
+
+    A server that refuses a parameter refuses every request that contains it: the parameter is the cause of the refused
+    requests, not their consequence. If the probes of several parameters fail with them, none of these is the cause.
+    """
+    parameters = {failure.requirement: failure.parameter for failure in failures}
+    for root in roots:
+        own = [name for name in _consequences_of(root, roots, explained_by) if parameters[name] is not None]
+        if parameters[root] is None and len({parameters[name] for name in own}) == 1:
+            roots = _replace_root(roots, root, own, explained_by, explains)
+    return roots
+
+
+def _consequences_of(root: str, roots: Sequence[str], explained_by: Mapping[str, list[set[str]]]) -> list[str]:
+    return [name for name, causes in _attribute(roots, explained_by).items() if causes[0] == root and name != root]
+
+
+def _replace_root(
+    roots: list[str],
+    root: str,
+    candidates: Sequence[str],
+    explained_by: Mapping[str, list[set[str]]],
+    explains: Mapping[str, int],
+) -> list[str]:
+    """Return the roots with one of them replaced by the candidate that explains it and most others.
+
+    Unchanged if no candidate explains it, or if a failure would be left without a cause.
+    """
+    able = [name for name in candidates if all(name in names for names in explained_by[root])]
+    best = max(able, key=lambda name: explains[name], default=root)
+    changed = [best if name == root else name for name in roots]
+    return changed if len(_attribute(changed, explained_by)) == len(explained_by) else roots
 
 
 def attribute_lost(judgements: Iterable[Judgement], exhausted: str | None) -> Causes:
@@ -190,9 +174,9 @@ def _attribute(roots: Sequence[str], explained_by: Mapping[str, list[set[str]]])
     return causes
 
 
-def _explain(failures: Sequence[_Failure]) -> dict[str, list[set[str]]]:
+def _explain(failures: Sequence[Failure]) -> dict[str, list[set[str]]]:
     """Return for every failure, and each of its findings, which other failures explain it."""
-    by_exchange: dict[str, list[tuple[str, _Evidence]]] = {}
+    by_exchange: dict[str, list[tuple[str, Evidence]]] = {}
     by_key: dict[ErrorKey | ValueKey, set[str]] = {}
     for failure in failures:
         for evidence in failure.evidence if failure.has_findings else ():
@@ -200,90 +184,16 @@ def _explain(failures: Sequence[_Failure]) -> dict[str, list[set[str]]]:
                 by_exchange.setdefault(exchange, []).append((failure.requirement, evidence))
             for key in evidence.keys:
                 by_key.setdefault(key, set()).add(failure.requirement)
+    ranks = {failure.requirement: RANKS[failure.keyword] for failure in failures}
     explained: dict[str, list[set[str]]] = {}
     for failure in failures:
         explained[failure.requirement] = explanations = []
         for evidence in failure.evidence:
-            names = {name for key in evidence.keys for name in by_key.get(key, ())}
+            names = {
+                name for key in evidence.keys for name in by_key.get(key, ()) if ranks[name] <= RANKS[failure.keyword]
+            }
             for exchange in evidence.exchanges:
                 candidates = by_exchange.get(exchange, [])
                 names |= {name for name, own in candidates if name not in names and own.explains(evidence, exchange)}
             explanations.append(names - {failure.requirement})
     return explained
-
-
-def _failing(group: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements with findings, or those that show nothing if the requirement could not be tested."""
-    if any(judgement.findings for judgement in group):
-        return [judgement for judgement in group if judgement.findings]
-    if all(judgement.unobserved is not None and judgement.applies for judgement in group):
-        return [judgement for judgement in group if judgement.exchanges]
-    return []
-
-
-def _failure(
-    group: Sequence[Judgement],
-    recorded: Mapping[tuple[str, str], Exchange],
-    contract: Contract,
-    validator: Validator,
-    model: str,
-) -> _Failure:
-    requirement, check = group[0].assertion.requirement, group[0].assertion.check
-    evidence: list[_Evidence] = []
-    for judgement in group:
-        scenario = judgement.assertion.scenario
-        steps = [
-            (step, exchange)
-            for step in scenario.steps
-            if (exchange := recorded.get((scenario.id, step.name))) and exchange.id in judgement.exchanges
-        ]
-        reads = trace_reads(judgement, recorded, contract, validator, model)
-        views = frozenset((exchange, view) for exchange, name in reads for view in VIEWS.get(name, ()))
-        errors = frozenset(error for step, exchange in steps if (error := _error_key(exchange, step)))
-        names = [step.name for step, _ in steps]
-        if not judgement.findings:
-            evidence.append(_Evidence(_Place(None, None), judgement.exchanges, views, errors, None, frozenset()))
-        for finding in judgement.findings:
-            place = _Place(("status",), None) if check.by_subject else _place_of(finding, names)
-            value = _value_key(place, finding)
-            evidence.append(_Evidence(place, judgement.exchanges, views, errors, value, check.invalidates))
-    has_findings = bool(group[0].findings)
-    return _Failure(requirement.id, requirement.keyword, has_findings, tuple(dict.fromkeys(evidence)))
-
-
-def _place_of(finding: Finding, steps: Sequence[str]) -> _Place:
-    """Return the place of a finding. In a relation it may begin with the name of a step."""
-    parts = finding.where.strip("/").split("/")
-    if len(parts) > 1 and parts[0] in steps:
-        parts = parts[1:]
-    event = None
-    if parts[0] == "events":
-        event = int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else None
-        parts = parts[2:] or [""]
-    if parts[0] in WHOLE:
-        return _Place(None, event)
-    names = (("message" if part == "delta" else part) for part in parts if not part.isdigit() and part not in "*-")
-    return _Place(tuple(names) or None, event)
-
-
-def _value_key(place: _Place, finding: Finding) -> ValueKey | None:
-    """Return what identifies the wrong value of a field; None for other findings."""
-    if place.field is None or place.field[0] == "status":
-        return None
-    value = finding.got.rpartition("got ")[2].replace("'", '"')
-    return place.field, LONG_NUMBER.sub("#", value)
-
-
-def _error_key(exchange: Exchange, step: Step) -> ErrorKey | None:
-    """Return what identifies an error that the request does not explain; None for any other answer."""
-    failure = exchange.failure
-    if step.stop_after_events is not None or (failure is not None and failure.kind == "disconnected-by-us"):
-        return None
-    fails_itself = exchange.status is None or exchange.status >= 500 or failure is not None
-    if not fails_itself and (step.expect == "refusal" or not step.targets_chat or exchange.succeeded):
-        return None
-    if failure is not None:
-        return exchange.status, VARIABLE.sub("#", f"{failure.kind} {failure.detail}")
-    if exchange.is_stream and exchange.walk.errors:
-        return exchange.status, VARIABLE.sub("#", repr(exchange.walk.errors[0][1])[:LONGEST_ERROR])
-    return exchange.status, VARIABLE.sub("#", exchange.text[:LONGEST_ERROR])

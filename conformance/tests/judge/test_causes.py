@@ -10,7 +10,7 @@ import pytest
 
 from conformance.judge.causes import find_causes
 from conformance.proof.editing.answers import edit_answer, edit_either
-from conformance.proof.editing.responses import with_body, with_header, with_status
+from conformance.proof.editing.responses import refuse, with_body, with_header, with_status
 from conformance.proof.editing.streams import edit_choices, edit_chunks, edit_frames
 from conformance.proof.mutants.mutant import gather_mutants
 from openapi.contract.contract import Keyword
@@ -167,3 +167,39 @@ def test_half_of_all_mutants_have_one_cause(mindie: Good) -> None:
                 numbers.append(len(failing) - sum(name in causes for name in failing))
     assert len(numbers) > 20
     assert median(numbers) == 1
+
+
+def refuse_with(good: Good, parameters: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the causes if the server refuses every valid request that has one of the parameters."""
+
+    def refuse_parameter(exchange: Exchange) -> Exchange:
+        fields = exchange.request_json
+        has_one = isinstance(fields, dict) and not fields.keys().isdisjoint(parameters)
+        return refuse(exchange) if has_one and exchange.succeeded else exchange
+
+    changed = good.changed(refuse_parameter)
+    return dict(causes_of(good, good.judge(changed), changed)[1])
+
+
+def test_the_requirement_of_a_refused_parameter_is_the_cause_of_refused_requests(mindie: Good) -> None:
+    (cause, *_) = refuse_with(mindie, ("seed",))["answer.accepted"]
+    assert cause.startswith("parameters.seed.")
+
+
+def test_no_parameter_is_the_cause_if_several_are_refused(mindie: Good) -> None:
+    causes = refuse_with(mindie, ("seed", "top_k"))
+    assert "answer.accepted" not in causes
+    assert {causes[name][0] for name in ("parameters.seed.value-inside", "parameters.top_k.minimum-inside")} == {
+        "answer.accepted"
+    }
+
+
+def test_a_should_is_not_the_cause_of_a_must_with_the_same_error(mindie: Good) -> None:
+    keywords = {name: row.keyword for name, row in mindie.contract.requirements.items()}
+    causes = refuse_with(mindie, ("tools",))
+    weaker = {
+        name: names[0]
+        for name, names in causes.items()
+        if keywords.get(name) is Keyword.MUST and keywords.get(names[0]) is Keyword.SHOULD
+    }
+    assert {} == weaker
