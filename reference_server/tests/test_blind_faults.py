@@ -15,12 +15,12 @@ from reference_server.faults.blind.sources import blind_faults, list_origins, lo
 from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.tests.blind import first_requests
+from reference_server.tests.blind import first_requests, second_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REQUESTS = {"first": first_requests.REQUESTS}
+REQUESTS = {"first": first_requests.REQUESTS, "second": second_requests.REQUESTS}
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
 PATIENCE_S = 60.0
