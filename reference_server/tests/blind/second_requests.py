@@ -6,6 +6,7 @@ from typing import Any
 
 from reference_server.tests.blind.steps import (
     EIGHT,
+    FUNCTION,
     GZIP,
     HISTORY,
     LONG,
@@ -37,7 +38,7 @@ TWO_CALLS = [
 BARE_CALL = {name: value for name, value in RESULT[1].items() if name != "content"}
 BARE_TOOL = {"type": "function", "function": {"name": "note", "description": "Take a note"}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-RENAMED = {"type": "function", "function": {**WEATHER["function"], "name": "get-weather"}}
+RENAMED = {"type": "function", "function": {**FUNCTION, "name": "get-weather"}}
 
 
 def talk(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def user(content: Any) -> dict[str, Any]:
 
 def named(name: str) -> dict[str, Any]:
     """Return a tool with a name."""
-    return {"type": "function", "function": {**WEATHER["function"], "name": name}}
+    return {"type": "function", "function": {**FUNCTION, "name": name}}
 
 
 REQUESTS: dict[str, list[Step]] = {

@@ -108,7 +108,7 @@ tools_lost_next_to_a_form = when(
 )
 logprobs_lost_next_to_tools = hooked_fault(
     "logprobs-lost-next-to-tools",
-    "There are no log-probabilities if the request has tools.",
+    "Log-probabilities are missing if the request has tools.",
     answer=_no_scores_with_tools,
     chunk=_no_scores_with_tools,
     applies_to=lambda contract: (
@@ -117,7 +117,7 @@ logprobs_lost_next_to_tools = hooked_fault(
 )
 logprobs_lost_while_thinking = hooked_fault(
     "logprobs-lost-while-thinking",
-    "There are no log-probabilities if reasoning is requested.",
+    "Log-probabilities are missing if reasoning is requested.",
     answer=_no_scores_with_thoughts,
     chunk=_no_scores_with_thoughts,
     applies_to=has_parameters("logprobs", "chat_template_kwargs"),
