@@ -15,12 +15,12 @@ from reference_server.faults.blind.sources import blind_faults, list_origins, lo
 from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.tests.blind import first_requests
+from reference_server.tests.blind import first_requests, second_requests, variation_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REQUESTS = {"first": first_requests.REQUESTS}
+REQUESTS = {"first": first_requests.REQUESTS, "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS}}
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
 PATIENCE_S = 60.0
@@ -68,7 +68,8 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
     names = {"CAPITALS": own.upper() if own.upper() != own else own.lower(), "LAST": f"other/{own.rpartition('/')[2]}"}
     fields = {"model": names.get(fields.get("model", ""), fields.get("model", own)), **fields}
     fields["model"] = names.get(fields["model"], fields["model"])
-    path = f"/{dialect}/{fault}{contract.models_path if step.get('PATH') == 'models' else contract.path}"
+    paths = {"models": contract.models_path, "unknown": "/v1/unknown"}
+    path = f"/{dialect}/{fault}{paths.get(step.get('PATH', ''), contract.path)}"
     given = {"content-type": "application/json", "authorization": f"Bearer {KEY}", **step.get("HEADERS", {})}
     scope = {
         "type": "http",

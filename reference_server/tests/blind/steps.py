@@ -1,8 +1,8 @@
 """What the requests to the blind faults are made of.
 
 A step is one request, or a list of requests that are sent at the same time. The names of fields in capitals are not
-part of the body: HEADERS, PATH, METHOD, LEAVE (after the first event), SLOWLY (the body arrives late), TIMED (note
-whether the answer takes long), PATIENCE (seconds), CACHED (compare cached_tokens).
+part of the body: HEADERS, PATH (models or unknown), METHOD, LEAVE (after the first event), SLOWLY (the body arrives
+late), TIMED (note whether the answer takes long), PATIENCE (seconds), CACHED (compare cached_tokens).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STORY = "Tell me a story about a dog and a cat."
 LONG = "The dog saw the cat and the bird, and then it ran home. " * 75
 LONGER = LONG * 2
 TOO_LONG = LONG * 9
-HISTORY = [
+HISTORY: list[dict[str, Any]] = [
     message
     for number in range(6)
     for message in (
@@ -59,7 +59,7 @@ SAMPLED = ask(STORY, temperature=1.0, seed=5)
 SCORED = ask(logprobs=True, top_logprobs=3)
 GZIP = {"accept-encoding": "gzip, deflate"}
 EIGHT = [ask(STORY, max_tokens=number) for number in range(4, 24)]
-RESULT = [
+RESULT: list[dict[str, Any]] = [
     {"role": "user", "content": "What is the weather in Paris?"},
     {
         "role": "assistant",

@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
+from reference_server.faults.blind.answer_cache import cached_without, key_of
 from reference_server.faults.blind.recipes import garble, is_greedy, is_whole, messages_of, per_server
 from reference_server.faults.decorators import choices_of, has_parameters
-from reference_server.faults.hooks import CannedResponse, Hooks
+from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
-
-ID_BITS = 63
-
-
-def _key(sent: Json, without: str = "") -> bytes:
-    return orjson.dumps({name: value for name, value in sent.items() if name != without}, option=orjson.OPT_SORT_KEYS)
-
-
-def _answers_cached_without(
-    name: str, line: str, parameter: str, is_cached: Callable[[Json], bool], **options: Any
-) -> Fault:
-    """Make a cache of plain answers whose key lacks a parameter."""
-
-    def make() -> Hooks:
-        answers: dict[bytes, Json] = {}
-
-        def look_up(request: ServedRequest) -> CannedResponse | None:
-            if request.payload.get("stream") or not is_cached(request.payload):
-                return None
-            request.state["key"] = key = _key(request.payload, parameter)
-            if key not in answers:
-                return None
-            own_id = {"id": f"{request.contract.answer.id_prefix}{secrets.randbits(ID_BITS)}"}
-            fresh = {**answers[key], "created": int(time.time())} | (own_id if "id" in answers[key] else {})
-            return CannedResponse(200, orjson.dumps(fresh))
-
-        def store(answer: Json, request: ServedRequest) -> None:
-            if "key" in request.state:
-                answers[request.state["key"]] = answer
-
-        return Hooks(request=look_up, answer=store)
-
-    return per_server(name, line, make, **options)
 
 
 def _first_differs() -> Hooks:
     seen: set[bytes] = set()
 
     def change(request: ServedRequest) -> None:
-        if is_greedy(request.payload) and (key := _key({"messages": request.payload.get("messages")})) not in seen:
+        if is_greedy(request.payload) and (key := key_of({"messages": request.payload.get("messages")})) not in seen:
             seen.add(key)
             garble(request, 1.0)
 
@@ -80,7 +41,7 @@ def _zero_reused() -> Hooks:
 
     def note(request: ServedRequest) -> None:
         if request.payload.get("logprobs"):
-            key = _key(request.payload)
+            key = key_of(request.payload)
             request.state["again"] = key in seen
             seen.add(key)
 
@@ -98,7 +59,7 @@ def _stale_scores() -> Hooks:
 
     def change(answer: Json, request: ServedRequest) -> None:
         if answer.get("prompt_logprobs") is not None:
-            key = _key({"messages": request.payload.get("messages")})
+            key = key_of({"messages": request.payload.get("messages")})
             own = answer["prompt_logprobs"]
             if key in seen and last:
                 answer["prompt_logprobs"] = last[0]
@@ -124,20 +85,20 @@ def _chat_restored() -> Hooks:
     return Hooks(request=change, answer=keep)
 
 
-cached_whatever_the_limit = _answers_cached_without(
+cached_whatever_the_limit = cached_without(
     "cached-whatever-the-limit",
     "Greedy answers are cached, and the key of the cache lacks max_tokens.",
     "max_tokens",
     lambda sent: is_greedy(sent) and is_whole(sent.get("max_tokens"), 1, 2**31 - 1),
 )
-cached_whatever_the_choice = _answers_cached_without(
+cached_whatever_the_choice = cached_without(
     "cached-whatever-the-choice",
     "Answers to requests with tools are cached, and the key of the cache lacks tool_choice.",
     "tool_choice",
     lambda sent: bool(sent.get("tools")) and sent.get("tool_choice") in (None, "auto", "none", "required"),
     applies_to=has_parameters("tools", "tool_choice"),
 )
-cached_whatever_the_seed = _answers_cached_without(
+cached_whatever_the_seed = cached_without(
     "cached-whatever-the-seed",
     "Answers with a seed are cached, and the key of the cache lacks the seed.",
     "seed",

@@ -7,49 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.blind.recipes import fail, messages_of, when
-from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
+from reference_server.faults.blind.tool_recipes import arguments_fault, calls_of, functions_of, properties_of
+from reference_server.faults.decorators import has_parameters, hooked_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
 
 RARE_KEYWORDS = {"propertyNames", "patternProperties", "minProperties", "maxProperties", "dependentRequired"}
-
-
-def _functions(sent: Json) -> Iterator[Json]:
-    tools = sent.get("tools")
-    for tool in tools if isinstance(tools, list) else ():
-        if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
-            yield tool["function"]
-
-
-def _properties(function: Json) -> Json:
-    parameters = function.get("parameters")
-    properties = parameters.get("properties") if isinstance(parameters, dict) else None
-    return properties if isinstance(properties, dict) else {}
-
-
-def _calls(response: Json) -> Iterator[Json]:
-    for choice in choices_of(response):
-        yield from (call["function"] for call in message_of(choice).get("tool_calls") or () if "function" in call)
-
-
-def _arguments_fault(name: str, line: str, edit: Callable[[str, Json], str]) -> Fault:
-    """Make a fault of the arguments in plain answers; `edit` gets them and the schemas of the tool's properties."""
-
-    def change(answer: Json, request: ServedRequest) -> None:
-        schemas = {function.get("name"): _properties(function) for function in _functions(request.payload)}
-        for call in _calls(answer):
-            try:
-                valid = isinstance(json.loads(call["arguments"]), dict)
-            except (KeyError, TypeError, ValueError):
-                continue
-            if valid:
-                call["arguments"] = edit(call["arguments"], schemas.get(call.get("name"), {}))
-
-    return hooked_fault(name, line, answer=change, applies_to=has_parameters("tools"))
 
 
 def _each_value(edit: Callable[[Any], Any]) -> Callable[[str, Json], str]:
@@ -96,43 +62,43 @@ def _without_whole_enums(arguments: str, schemas: Json) -> str:
 
 
 def _drop_nested(request: ServedRequest) -> None:
-    for function in _functions(request.payload):
-        for schema in _properties(function).values():
+    for function in functions_of(request.payload):
+        for schema in properties_of(function).values():
             if isinstance(schema, dict) and schema.get("type") == "object":
                 for keyword in ("properties", "required", "additionalProperties"):
                     schema.pop(keyword, None)
 
 
 def _drop_items(request: ServedRequest) -> None:
-    for function in _functions(request.payload):
-        for schema in _properties(function).values():
+    for function in functions_of(request.payload):
+        for schema in properties_of(function).values():
             if isinstance(schema, dict) and schema.get("type") == "array":
                 schema.pop("items", None)
 
 
 def _no_braces(chunk: Json, request: ServedRequest) -> None:
-    functions = list(_functions(request.payload))
-    if functions and not any(map(_properties, functions)):
-        for call in _calls(chunk):
+    functions = list(functions_of(request.payload))
+    if functions and not any(map(properties_of, functions)):
+        for call in calls_of(chunk):
             if "arguments" in call:
                 call["arguments"] = ""
 
 
 def _empty_names(chunk: Json, _request: ServedRequest) -> None:
-    for call in _calls(chunk):
+    for call in calls_of(chunk):
         call.setdefault("name", "")
 
 
 def _has_rare_keyword(sent: Json) -> bool:
     return any(
         isinstance(schema, dict) and RARE_KEYWORDS & set(schema)
-        for function in _functions(sent)
-        for schema in (function.get("parameters"), *_properties(function).values())
+        for function in functions_of(sent)
+        for schema in (function.get("parameters"), *properties_of(function).values())
     )
 
 
 def _described_abroad(sent: Json) -> bool:
-    return any(not str(function.get("description") or "").isascii() for function in _functions(sent))
+    return any(not str(function.get("description") or "").isascii() for function in functions_of(sent))
 
 
 def _forget_arguments(request: ServedRequest) -> None:
@@ -156,22 +122,22 @@ items_dropped = when(
     _drop_items,
     applies_to=has_parameters("tools"),
 )
-numbers_in_quotes = _arguments_fault(
+numbers_in_quotes = arguments_fault(
     "numbers-in-quotes", "Numbers in the arguments of plain answers are strings.", _each_value(_quoted)
 )
-booleans_in_python = _arguments_fault(
+booleans_in_python = arguments_fault(
     "booleans-in-python", "Arguments with a boolean are written as in Python.", _in_python
 )
-backslash_before_characters = _arguments_fault(
+backslash_before_characters = arguments_fault(
     "backslash-before-characters", "A backslash precedes non-ASCII characters in arguments.", _backslashed
 )
-arguments_wrapped_again = _arguments_fault(
+arguments_wrapped_again = arguments_fault(
     "arguments-wrapped-again", "The arguments are nested in a further object with a name.", _wrapped
 )
-enums_end_arguments = _arguments_fault(
+enums_end_arguments = arguments_fault(
     "enums-end-arguments", "Arguments with a value of an enumeration lack their last brace.", _ended_by_enums
 )
-enums_of_numbers_empty = _arguments_fault(
+enums_of_numbers_empty = arguments_fault(
     "enums-of-numbers-empty", "The value of an enumeration of numbers is an empty string.", _without_whole_enums
 )
 no_braces_without_parameters = hooked_fault(
