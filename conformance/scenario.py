@@ -7,13 +7,14 @@ Both have the same type, so the other modules treat them the same.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import HarnessError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from openapi.contract.contract import Keyword
 
@@ -54,6 +55,9 @@ class Subject:
 class StopFrom:
     """A stop string that is cut from the answer to an earlier step: `length` characters from its middle, start or end.
 
+    The place may also be the first `mark`, characters that are not compared literally in a regular expression, or the
+    first `blank`.
+
     `form` says how `stop` is made from the piece:
 
     - `text`: the piece itself;
@@ -68,15 +72,14 @@ class StopFrom:
 
     step: str
     length: int
-    place: Literal["middle", "start", "end"] = "middle"
+    place: Literal["middle", "start", "end", "mark", "blank"] = "middle"
     form: Literal["text", "listed", "last-of-four", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
         """Return the value of `stop` for an answer; None if the answer has no such piece."""
         if self.place == "end":  # an earlier occurrence of the same piece is held back as well
             return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
-        starts = [0] if self.place == "start" else range(len(text) // 2, len(text) - self.length)
-        pieces = (text[start : start + self.length] for start in starts if self._is_first(text, start))
+        pieces = (text[start : start + self.length] for start in self._starts(text) if self._is_first(text, start))
         if self.form == "other-case":
             swapped = (piece.swapcase() for piece in pieces if piece.isascii())
             return next((piece for piece in swapped if piece not in text), None)
@@ -90,9 +93,30 @@ class StopFrom:
             return [piece]
         return [later, NEVER_GENERATED, piece + NEVER_GENERATED, piece] if len(later) == self.length else None
 
+    def _starts(self, text: str) -> Iterable[int]:
+        """Return where the piece may begin, the best place first."""
+        match self.place:
+            case "start":
+                return [0]
+            case "mark":
+                return [at for at in range(1, len(text)) if _is_pattern(text[at : at + self.length])]
+            case "blank":
+                return [at for at in range(1, len(text)) if not text[at : at + self.length].strip()]
+            case _:
+                return range(len(text) // 2, len(text) - self.length)
+
     def _is_first(self, text: str, start: int) -> bool:
         piece = text[start : start + self.length]
-        return len(piece) == self.length and bool(piece.strip()) and text.find(piece) == start
+        fits = bool(piece.strip()) != (self.place == "blank")
+        return len(piece) == self.length and fits and text.find(piece) == start
+
+
+def _is_pattern(text: str) -> bool:
+    """Return whether a text, read as a regular expression, does not match itself."""
+    try:
+        return re.fullmatch(text, text) is None
+    except re.error:
+        return True
 
 
 @dataclass(frozen=True, slots=True)

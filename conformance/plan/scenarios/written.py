@@ -11,10 +11,11 @@
           body: {max_tokens: 32, temperature: 0}
           stop_from: {step: baseline, length: 4}
 
-In a step, `ask` is short for one user message; `times: N` repeats it N times, and `below: {name: N}` sets a field to
-the list of the numbers from 0 to N - 1. `raw` (a string) or `raw_hex` replaces the body. In a raw body `{model}` stands
-for the model, `{model-cut}` for its name without the last character, `{model-swapped}` for its name in the other case,
-`deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
+In a step, `ask` is short for one user message. `times: N` repeats it N times, and `pieces` lists the texts that it
+consists of instead, each alone or in a list with the number of times that it is repeated. `below: {name: N}` sets a
+field to the list of the numbers from 0 to N - 1. `raw` (a string) or `raw_hex` replaces the body. In a raw body
+`{model}` stands for the model, `{model-cut}` for its name without the last character, `{model-swapped}` for its name in
+the other case, `deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
 serialized.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "below", "defaults", "copies", "crowd",
+    "times", "pieces", "below", "defaults", "copies", "crowd",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
@@ -226,13 +227,20 @@ def _firm_defaults(names: list[str], contract: Contract) -> dict[str, Any]:
     }
 
 
+def _text_of(row: dict[str, Any]) -> str:
+    """Return the text of a step's only message."""
+    if "pieces" not in row:
+        return str(row["ask"] * row.get("times", 1))
+    return "".join(piece if isinstance(piece, str) else piece[0] * piece[1] for piece in row["pieces"])
+
+
 def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
     stray = set(row) - STEP_KEYS
     if stray:
         raise HarnessError(f"{place}: invalid step: unknown keys: {sorted(stray)}")
     body = row.get("body")
-    if "ask" in row or "messages" in row:
-        messages = row.get("messages") or [{"role": "user", "content": row["ask"] * row.get("times", 1)}]
+    if not row.keys().isdisjoint(("ask", "pieces", "messages")):
+        messages = row.get("messages") or [{"role": "user", "content": _text_of(row)}]
         body = {"messages": messages, **(body or {})}
     if body is not None:
         body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}

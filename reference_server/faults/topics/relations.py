@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.decorators import (
+    choices_of,
     fault,
     has_parameters,
     hooked_fault,
+    message_of,
     requires_check,
     sampling_fault,
     wrapping_fault,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from reference_server.engine import SamplingParams
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
+
+VERY_LONG: Final = 3_000  # characters
 
 
 @wrapping_fault("last-instructions-kept", bugs=[21], flaky=True, affects="requests")
@@ -278,6 +282,21 @@ def cached_prompts_are_misread(app: ASGIApp, contract: Contract) -> ASGIApp:
             choice["message"]["content"] = "Sorry, what did you say?"
 
     return _edited_when_cached(app, contract, change)
+
+
+def _leave_nothing(response: Json, request: ServedRequest) -> None:
+    if len(str(request.payload.get("messages"))) > VERY_LONG:
+        for choice in choices_of(response):
+            if message_of(choice).get("content"):
+                message_of(choice)["content"] = ""
+
+
+long_prompts_leave_nothing = hooked_fault(
+    "long-prompts-leave-nothing",
+    "The text of answers to prompts of more than 3,000 characters is lost.",
+    answer=_leave_nothing,
+    chunk=_leave_nothing,
+)
 
 
 @wrapping_fault("cached-tokens-uncounted")

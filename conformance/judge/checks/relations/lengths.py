@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+SEVERAL = 4  # tokens: one or two may be special tokens or part of a character
 FEW_CHARACTERS = 40  # in a shorter text a common beginning and end may be chance
 
 
@@ -114,3 +115,20 @@ def a_long_prompt_has_the_same_answer(exchanges: Mapping[str, Exchange], context
         if compare_answers(exchanges[first], exchanges[name]) == "clear":
             expected, found = (exchanges[key].content() for key in (first, name))
             yield Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(found)[:200])
+
+
+@relation("relations.long-prompts-answered", over=("few-hundred", "thousand"))
+def a_long_prompt_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long prompt is answered with text if a shorter one is: an answer of several tokens is not empty."""
+    require_accepted(exchanges)
+    if not _has_text(exchanges["few-hundred"]):
+        raise NotExercised("the answer to the shorter prompt is empty")
+    counted = (exchanges["thousand"].usage or {}).get("completion_tokens")
+    if not _has_text(exchanges["thousand"]) and type(counted) is int and counted >= SEVERAL:
+        yield Finding("/thousand/choices/0/message/content", f"the text of {counted} tokens", "no text")
+
+
+def _has_text(exchange: Exchange) -> bool:
+    """Return whether an answer has text or reasoning."""
+    choice = exchange.choices.get(0)
+    return choice is not None and bool(choice.content or choice.reasoning or choice.tool_calls)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, series
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.checks.stop.strings import NOT_REPEATED
+from conformance.judge.checks.stop.strings import NOT_REPEATED, check_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,3 +38,16 @@ def patterns_are_stop_texts(exchanges: Mapping[str, Exchange], _: Context) -> It
             yield Finding(f"/{name}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
     if not compared:
         raise NotExercised("a stop string occurs in the answer, or no request with one was answered")
+
+
+@relation("stop.marks-end-the-answer", over=("echoed", "at-a-mark", "at-a-mark-streamed"), unmet=why_unanswered)
+def marks_end_the_answer(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A stop string with characters that have a meaning in patterns ends the answer where it occurs."""
+    for name in ("at-a-mark", "at-a-mark-streamed"):
+        yield from check_stopped(exchanges["echoed"], exchanges[name], context, name)
+
+
+@relation("stop.blanks-end-the-answer", over=("echoed", "at-a-blank"), unmet=why_unanswered)
+def blanks_end_the_answer(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A stop string of a space or a line end ends the answer where it occurs."""
+    yield from check_stopped(exchanges["echoed"], exchanges["at-a-blank"], context, "at-a-blank")

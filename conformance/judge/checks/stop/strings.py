@@ -91,6 +91,15 @@ def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], 
     yield from findings
 
 
+def check_stopped(whole: Exchange, stopped: Exchange, context: Context, name: str) -> Iterator[Finding]:
+    """Yield a finding unless an answer is the unstopped one up to its stop string.
+
+    Raises NotExercised if greedy answers do not repeat.
+    """
+    expected = _up_to(whole.content() or "", _stop_of(stopped), included=not _left_out(stopped, context))
+    yield from _check_text(whole.content() or "", stopped.content() or "", expected, f"/{name}")
+
+
 @relation("stop.included-on-request", over=("baseline", "included"), unmet=why_unanswered)
 def stop_text_is_included_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With include_stop_str_in_output the answer ends with the stop string."""

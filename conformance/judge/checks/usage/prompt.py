@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+LEAST_CONTEXT = 256
+"""Tokens. Prompts that count no more beyond a greater number have met the context of a small server."""
 LEAST_GROWTH = 0.85  # of what the same text added before: longer runs of it may need fewer tokens
 
 
@@ -85,6 +87,14 @@ def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -
     yield from _counts_more(exchanges, "short", "rare")
 
 
+@relation("usage.marks-remove-nothing", over=("words", "words-and-marks"), unmet=why_unanswered)
+def marks_remove_no_words(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Words between the marks of chat templates, of markup and of placeholders are counted as without the marks."""
+    words, found = (_prompt_tokens(exchanges[name]) for name in ("words", "words-and-marks"))
+    if found < words:
+        yield Finding("/words-and-marks/usage/prompt_tokens", f"{words} or more", f"{found}")
+
+
 @relation("usage.nul-ends-nothing", over=("short", "behind-nul"))
 def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Text behind a NUL character adds to prompt_tokens, unless the character is refused: it does
@@ -132,7 +142,9 @@ def _grows_evenly(
     steps = [amount - before for before, amount in pairwise(amounts)]
     first, second = (after - before for before, after in pairwise(counts))
     least = int(LEAST_GROWTH * first * steps[1] / steps[0])
-    if first > 0 and second < least:
+    if first <= 0 and counts[0] < LEAST_CONTEXT:
+        yield Finding(f"/{names[1]}/usage/prompt_tokens", f"more than {counts[0]}", f"{counts[1]}")
+    elif first > 0 and second < least:
         yield Finding(f"/{names[-1]}/usage/prompt_tokens", f"at least {counts[1] + least}", f"{counts[2]}")
 
 

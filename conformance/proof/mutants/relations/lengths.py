@@ -39,3 +39,9 @@ def long_stream_loses_a_piece(exchange: Exchange) -> Exchange:
 def cached_prompt_is_another_one(exchange: Exchange) -> Exchange:
     """A cached prompt is answered like another prompt."""
     return edit_text(exchange, lambda text: f"No. {text}")
+
+
+@mutant("relations.long-prompts-answered", steps="thousand")
+def long_prompt_leaves_nothing(exchange: Exchange) -> Exchange:
+    """The answer to a long prompt is empty, although its tokens are counted."""
+    return edit_text(exchange, lambda _: "")

@@ -37,6 +37,9 @@ TOOLS = _dropped_part("usage.tool-results-counted", "Tool results are dropped an
 RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
 
 
+MARKS = _dropped_part("usage.marks-remove-nothing", "What precedes a mark is dropped.", "words-and-marks")
+
+
 NUL = _dropped_part("usage.nul-ends-nothing", "A prompt ends at its first NUL character.", "behind-nul")
 
 

@@ -51,6 +51,19 @@ def _matched(name: str, compile_stop: Callable[[str], str], line: str) -> Fault:
     return hooked_fault(name, line, answer=cut, applies_to=has_parameters("stop"))
 
 
+def _missed(name: str, is_missed: Callable[[str], bool], line: str) -> Fault:
+    """Make a fault that never finds some stop strings."""
+
+    def change(request: ServedRequest) -> None:
+        kept = [stop for stop in _stops(request) if not is_missed(stop)]
+        if kept != _stops(request):
+            request.payload["stop"] = kept
+            if not kept:
+                del request.payload["stop"]
+
+    return hooked_fault(name, line, request=change, applies_to=has_parameters("stop"))
+
+
 def _unescape(stop: str) -> list[str]:
     try:
         return [stop.encode("latin-1", "backslashreplace").decode("unicode_escape")]
@@ -72,3 +85,11 @@ stops_stripped = _converted(
     "stops-stripped", lambda stop: [stop.strip()], "Stop strings lose the white space at their ends."
 )
 stops_unescaped = _converted("stops-unescaped", _unescape, "Escape sequences in stop strings are read.")
+stops_with_marks_missed = _missed(
+    "stops-with-marks-missed",
+    lambda stop: not set(stop).isdisjoint("()[]{}*+?"),
+    "Stop strings with parentheses, brackets or other marks are never found.",
+)
+stops_of_blanks_missed = _missed(
+    "stops-of-blanks-missed", lambda stop: not stop.strip(), "Stop strings of white space are never found."
+)

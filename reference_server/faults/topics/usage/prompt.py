@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import hooked_fault, requires_check
@@ -119,4 +120,20 @@ rare_characters_dropped = hooked_fault(
 nul_ends_prompts = hooked_fault("nul-ends-prompts", "A NUL character ends a message.", request=_up_to_nul)
 first_part_only = hooked_fault(
     "first-part-only", "Only the first of several content parts is read.", request=_first_part
+)
+
+
+MARKUP: Final = re.compile(r"<!--.*?-->|<[^<>]{1,20}>|\{[{%#].*?[}%#]\}", re.DOTALL)
+
+
+def _without_markup(request: ServedRequest) -> None:
+    for message in text_messages(request):
+        message["content"] = MARKUP.sub("", message["content"])
+
+
+markup_removed = hooked_fault(
+    "markup-removed",
+    "Tags, comments and placeholders in messages are removed with what is between them.",
+    request=_without_markup,
+    applies_to=requires_check("usage.marks-remove-nothing"),
 )
