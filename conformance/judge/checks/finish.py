@@ -91,10 +91,11 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
     if len(exchange.choices) > 1:
         raise NotExercised("usage sums over several choices")
     limit, found = requested_limit(exchange), completion_count(exchange)
-    if found < limit and limit > SAFE_LIMIT:
+    if SAFE_LIMIT <= found < limit:
         raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit:
-        yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
+        expected = f"length only after {min(limit, SAFE_LIMIT)} tokens"
+        yield Finding("/choices/0/finish_reason", expected, f"length after {found} tokens")
 
 
 @check("finish.stop-when-stopped", on=STOPPED_BY_TEXT)

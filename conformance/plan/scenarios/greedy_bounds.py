@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SCENARIO: Final = "greedy-at-the-bounds"
 SUMMARY: Final = "greedy responses with values at the ends of ranges"
-GREEDY: Final = {"messages": [{"role": "user", "content": "Tell me a story"}], "max_tokens": 8, "temperature": 0}
+GREEDY: Final = {"messages": [{"role": "user", "content": "Anna"}], "max_tokens": 8, "temperature": 0}
+"""A name alone is a prompt that leaves even a certain model many ways to begin."""
 TOLD: Final = {"logprobs": True, "top_logprobs": 3}
 """Shows whether a difference may be one of rounding."""
 WITHOUT_EFFECT: Final = ("top_p", "top_k", "min_p")

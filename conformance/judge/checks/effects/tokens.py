@@ -63,7 +63,7 @@ def bans_change_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """With a logit_bias of -100 for the most frequent tokens the text is not the same: none of them is chosen.
 
     Vocabularies number special tokens, bytes and their most frequent tokens first, so every story contains some of the
-    first 1,536. A server may refuse so many biases.
+    first 1,536. A server may refuse a list of this length.
     """
     return differs_from_base(round_, "banned")
 
