@@ -62,10 +62,14 @@ def _supports(contract: Contract, name: str) -> bool:
 
 
 def _list_values(contract: Contract) -> Iterator[dict[str, Any]]:
-    """Yield the values that replace those of the base. A seed goes with a temperature just above 0, if it may be."""
+    """Yield the values that replace those of the base: no defaults, which do not replace anything.
+
+    A seed goes with a temperature just above 0, if the contract allows such a temperature.
+    """
     for name in WITHOUT_EFFECT:
         if _supports(contract, name):
-            yield from ({name: value} for value in list_valid_ends(contract.parameters[name].schema))
+            ends = list_valid_ends(contract.parameters[name].schema)
+            yield from ({name: value} for value in ends if value != contract.parameters[name].default)
     temperatures = [{"temperature": value} for value in list_small_values(contract.parameters["temperature"].schema)]
     ends = list_valid_ends(contract.parameters["seed"].schema) if _supports(contract, "seed") else []
     for temperature, seed in zip_longest(temperatures, ends):

@@ -26,8 +26,9 @@ SAMPLING: Final = (
     *("presence_penalty", "frequency_penalty", "repetition_penalty"),
     *("top_logprobs", "prompt_logprobs"),
 )
-FEWEST: Final = 2
-"""Values of a request; a single one has a request of its own anyway."""
+SCENARIO: Final = "values-together"
+FEWEST: Final = 5
+"""Values of a request. A few others are only sent alone."""
 SUMMARY: Final = "valid values of several parameters are accepted together"
 
 
@@ -48,7 +49,7 @@ def _scenario(number: int, body: Body, values: dict[str, Any]) -> Scenario:
         value=values,
         expect="accept",
     )
-    return Scenario(f"values-together-{number}", SUMMARY, (Step(body=body),), subject=subject)
+    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=body),), subject=subject)
 
 
 def _list_bodies(contract: Contract) -> dict[str, list[Body]]:

@@ -46,10 +46,10 @@ def penalties_are_subtracted_as_they_are(exchanges: Mapping[str, Exchange], _: C
     plain, penalised = (first_entries(exchanges[name]) for name in ("unpenalised", "penalised"))
     owed = list(_list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"]))
     changes = list(_list_changes(plain, penalised, owed))
-    if not any(amount for amount, _ in changes):
-        raise NotExercised("no penalised token is an alternative in both answers")
     if all(abs(change) < SAME for _, change in changes):
-        yield from _compare_choices(penalised, owed)
+        # If the first tokens differ, only the first one shows anything: nothing is subtracted from its alternatives.
+        count = len(penalised) if any(amount for amount, _ in changes) else 1
+        yield from _compare_choices(penalised[:count], owed[:count])
     else:
         yield from _compare_amounts(changes)
 

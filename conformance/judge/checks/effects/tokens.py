@@ -46,7 +46,13 @@ def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> I
         raise NotExercised("the answer may have ended by itself")
 
 
-@trial("effects.logit-bias-heeded", scenario=BIASES, parts=("base", "biased"), expected="another text than without it")
+@trial(
+    "effects.logit-bias-heeded",
+    scenario=BIASES,
+    parts=("base", "biased"),
+    test=AT_SIGHT,
+    expected="another text than without it",
+)
 def logit_bias_of_100_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A logit_bias of 100 for one token makes the answer consist of it, so the answer differs from the unbiased one."""
     return differs_from_base(round_, "biased")
