@@ -28,7 +28,7 @@ def test_the_choice_must_have_the_greatest_difference() -> None:
         entry("red", red=-0.1, fox=-5.0),
         entry("fox", red=-0.1, fox=-5.0),
     )
-    owed = [{}, {("red", b"red"): 3.0}]
+    owed: list[dict[tuple[str, bytes | None], float]] = [{}, {("red", b"red"): 3.0}]
     assert list(_compare_choices([first, kept], owed)) == []
     assert [finding.where for finding in _compare_choices([first, left], owed)] == ["/0"]
 
