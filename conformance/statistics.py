@@ -60,5 +60,7 @@ TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
 """For a tendency that hardly any round contradicts if the parameter is honoured, and most do if it is ignored."""
 AT_SIGHT = SequentialTest(miss=0.25)
 """Accepts the first round that shows the effect: for answers that are practically never equal by chance."""
+NO_PATTERN = SequentialTest(honoured=0.66, ignored=0.05, miss=0.25)
+"""For patterns of which a server that draws at random shows the same one in at most every third round."""
 SAME_ANSWER = SequentialTest(honoured=0.92, ignored=0.08, miss=0.25)
 """For answers that must be equal: accepts the first equal pair, and takes five different ones for a difference."""

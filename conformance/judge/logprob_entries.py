@@ -60,8 +60,8 @@ class LogprobEntry:
         ]
 
 
-def entries_by_choice(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
-    """Return the entries of every choice by its index, plain or streamed. Raises NotExercised without entries."""
+def any_entries(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
+    """Return the entries of every choice that has some by its index, plain or streamed."""
     entries: dict[int, list[LogprobEntry]] = {}
     for path, choice in iterate_choices(exchange):
         logprobs = choice.get("logprobs")
@@ -71,7 +71,12 @@ def entries_by_choice(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
         for at, item in enumerate(content if isinstance(content, list) else []):
             if isinstance(item, dict):
                 of_choice.append(LogprobEntry(f"{path}/logprobs/content/{at}", item))
-    entries = {index: of_choice for index, of_choice in entries.items() if of_choice}
+    return {index: of_choice for index, of_choice in entries.items() if of_choice}
+
+
+def entries_by_choice(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
+    """Return the entries of every choice by its index, plain or streamed. Raises NotExercised without entries."""
+    entries = any_entries(exchange)
     if not entries:
         raise NotExercised("the answer has no log-probabilities")
     return entries

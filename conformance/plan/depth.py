@@ -65,7 +65,8 @@ def _narrow(plan: Plan, chosen: set[tuple[str, str]]) -> Plan:
 def _choose_left_out(plan: Plan) -> set[str]:
     """Return the scenarios to leave out: values of the requirements that have the most values.
 
-    Which of them is decided by their ids, so that different parameters keep different values.
+    Which of them is decided by their ids, so that different parameters keep different values. Values that must be
+    accepted are kept longer: each may fail for itself, while servers refuse most invalid values in one way.
     """
     rounds = count_usual_rounds(plan)
     requests = sum(is_usually_sent(item, step, rounds) for item in plan.scenarios for step in item.steps)
@@ -76,13 +77,21 @@ def _choose_left_out(plan: Plan) -> set[str]:
     for scenarios in values.values():
         scenarios.sort(key=lambda scenario: crc32(scenario.id.encode()))
     left_out: set[str] = set()
-    while requests > STANDARD_REQUESTS and (largest := max(values.values(), key=len, default=[])) and len(largest) > 1:
+    while (
+        requests > STANDARD_REQUESTS and (largest := max(values.values(), key=_weigh, default=[])) and len(largest) > 1
+    ):
         left_out.add(largest.pop().id)
         requests -= 1
     observed = [scenario for scenarios in values.values() for scenario in scenarios if _is_observed(scenario)]
     for scenario in observed[: max(0, requests - STANDARD_REQUESTS)]:
         left_out.add(scenario.id)
     return left_out
+
+
+def _weigh(scenarios: list[Scenario]) -> float:
+    """Return by how many values a requirement has more than one, half of it for values that must be accepted."""
+    accepted = any(item.subject is not None and item.subject.expect == "accept" for item in scenarios)
+    return (len(scenarios) - 1) / (2 if accepted else 1)
 
 
 def _is_observed(scenario: Scenario) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.client.client import Client
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError
+from conformance.judge.applicability import requests_several
 from conformance.judge.causes import find_causes
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import DeclaredCapabilities
@@ -43,6 +44,8 @@ CONCURRENCY = 4
 MAX_TRIES = 3  # of a fault, if our own event loop stalled, because arrival times are then not judged
 MAX_GENERATED_TOKENS = 64
 """Generated scenarios whose answers may be longer than this are used only for faults of their own parameter."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""The parameters whose values only seem to cost much: answers to their requests end by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +154,20 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
     if fault.parameter is not None:
         subjects = (scenario.subject_of(step) for step in scenario.steps)
         return any(subject is not None and subject.parameter == fault.parameter for subject in subjects)
-    if subject is not None and sum(step.tokens for step in scenario.steps) > MAX_GENERATED_TOKENS:
+    if subject is not None and subject.parameter not in LIMITS and _count_tokens(scenario) > MAX_GENERATED_TOKENS:
         return False
-    statistical = scenario.rounds and not scenario.spread  # rounds of trials are statistics of the sampling
+    # Rounds of trials are statistics of the sampling, except that choices of one answer may be edited.
+    several = any(map(requests_several, scenario.steps))
+    statistical = scenario.rounds and not scenario.spread and not several
     if statistical and fault.affects not in ("requests", "sampling"):
         return False
     if fault.affects in ("answers", "sampling"):
         return subject is None or subject.expect == "accept"
     return fault.affects != "refusals" or any(step.expect != "answer" for step in scenario.steps)
+
+
+def _count_tokens(scenario: Scenario) -> int:
+    return sum(step.tokens for step in scenario.steps)
 
 
 async def _judge(

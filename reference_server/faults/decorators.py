@@ -173,7 +173,7 @@ class EditedEngine:
 
 
 def sampling_fault(
-    name: str, *, bugs: Iterable[int] = (), applies_to: Callable[[Contract], bool] = always
+    name: str, *, bugs: Iterable[int] = (), applies_to: Callable[[Contract], bool] = always, benign: bool = False
 ) -> Callable[[Callable[[SamplingParams], SamplingParams]], Fault]:
     """Make a function over the engine's parameters a fault."""
 
@@ -188,6 +188,7 @@ def sampling_fault(
             lambda app, _contract: app,
             wrap,
             bugs=tuple(bugs),
+            benign=benign,
             affects="sampling",
         )
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import expected_choices
 from conformance.judge.applicability import ANSWER, not_generated, requests_several, require_choices, why_unanswered
+from conformance.judge.rounds import trial
+from conformance.statistics import NO_PATTERN
 from conformance.text_diff import differ_by_one_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from conformance.check import Round
     from conformance.exchange import Exchange
 
+CHOICES = range(4)  # of the scenario in which they are compared
 FEW_CHARACTERS = 8  # shorter choices may be equal by chance
 
 
@@ -65,6 +70,34 @@ def sampled_choices_differ(exchanges: Mapping[str, Exchange], _: Context) -> Ite
         raise NotExercised("the model always gives the same answer")
     if len(set(first)) == len(set(second)) == 1:
         yield Finding("/choices/*/message/content", "different texts", f"{len(first)} times {first[0]!r}"[:200])
+
+
+@trial(
+    "choices.drawn-apart",
+    scenario="choices-drawn-apart",
+    parts=("four",),
+    test=NO_PATTERN,
+    expected="different texts, or not always the same choices with equal texts",
+)
+def every_choice_is_drawn_by_itself(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Each choice is sampled by itself: none always repeats another one.
+
+    Texts may be equal by chance. If they are sampled, those that are equal are other ones each time: two of four
+    choices are the same pair in one of six cases, three of them in one of four.
+    """
+    first = next((pattern for pattern in map(_equal_choices, earlier) if pattern), None)
+    found = _equal_choices(round_)
+    if found is None or (found and first is None):
+        return None
+    return found != first
+
+
+def _equal_choices(round_: Round) -> frozenset[tuple[int, int]] | None:
+    """Return the pairs of choices with equal texts; None if all are equal, or too short to compare."""
+    texts = _texts(round_["four"])
+    if len(texts) < len(CHOICES) or min(map(len, texts)) < FEW_CHARACTERS or len(set(texts)) == 1:
+        return None
+    return frozenset(pair for pair in combinations(CHOICES, 2) if texts[pair[0]] == texts[pair[1]])
 
 
 @relation("choices.seed-repeats", over=("seeded-choices", "seeded-choices-again"), unmet=why_unanswered)

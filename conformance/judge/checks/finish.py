@@ -15,6 +15,7 @@ from conformance.judge.applicability import (
     in_scenario,
     why_unanswered,
 )
+from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, STREAMED_CUTS, completion_count, requested_limit
 from openapi.stream.strict_json import read_json
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+FEW_CHARACTERS = 8  # a few characters less may be part of the last token
 VERY_SHORT = 2  # tokens; every server's own limit is higher
 
 
@@ -36,6 +38,28 @@ def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[F
     found = completion_count(exchange)
     if found <= VERY_SHORT and exchange.finish_reason() == "length":
         yield Finding("/choices/0/finish_reason", "no limit, or the server's own", f"length after {found} tokens")
+
+
+@relation("finish.unlimited-goes-on", over=("limited", "unlimited"))
+def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Without max_tokens a greedy answer is not shorter than with a limit of 100: no other limit replaces it.
+
+    The stream is left where it is as long as the limited answer. Only a complete one, which the server ended, is
+    compared. If it ends with "stop", two ends may be almost equally likely, so other greedy answers must repeat.
+    """
+    limited, unlimited = exchanges["limited"], exchanges["unlimited"]
+    if unlimited.failure is not None and unlimited.failure.kind == "disconnected-by-us":
+        return
+    if reason := why_unanswered(limited) or why_unanswered(unlimited):
+        raise NotObserved(reason)
+    text, found = (
+        "".join(choice.reasoning + choice.content for choice in exchange.choices.values()).strip().rstrip("\ufffd")
+        for exchange in (limited, unlimited)
+    )
+    if text.startswith(found) and len(text) - len(found) > FEW_CHARACTERS:
+        if unlimited.finish_reason() != "length":
+            require_repetition(context)
+        yield Finding("/unlimited/choices/0/message/content", repr(text)[:200], repr(found)[:200])
 
 
 @check("finish.reason-known", on=PLAIN_ANSWER)
@@ -67,10 +91,11 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
     if len(exchange.choices) > 1:
         raise NotExercised("usage sums over several choices")
     limit, found = requested_limit(exchange), completion_count(exchange)
-    if found < limit and limit > SAFE_LIMIT:
+    if SAFE_LIMIT <= found < limit:
         raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit:
-        yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
+        expected = f"length only after {min(limit, SAFE_LIMIT)} tokens"
+        yield Finding("/choices/0/finish_reason", expected, f"length after {found} tokens")
 
 
 @check("finish.stop-when-stopped", on=STOPPED_BY_TEXT)

@@ -13,6 +13,7 @@ from conformance.plan.scenarios import (
     pairs,
     printed_requests,
     undeclared_capabilities,
+    values_together,
     written,
 )
 
@@ -28,6 +29,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
         *printed_requests.generate(narrowed),
         *boundaries.generate(narrowed),
+        *values_together.generate(narrowed),
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),

@@ -7,12 +7,11 @@ Each request tests one fact. It has a small max_tokens, and the parameters witho
 from __future__ import annotations
 
 import json
-import math
-import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.plan.scenarios import fitting, nested_values
+from conformance.plan.scenarios.boundary_values import list_values
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 GREETING = [{"role": "user", "content": "Hello!"}]
 LONG_ANSWER = 256  # tokens; a longer answer costs more than it shows
-HUMAN_STEP = 0.1  # a person leaves a fractional range with 2.1, not with the next float
 COSTLY = (
     "n",
     "best_of",
@@ -34,19 +32,7 @@ COSTLY = (
     "max_completion_tokens",
     "min_tokens",
 )  # values that would request too much work
-INSIDE = 0.01  # how far inside a fractional range a value is that must be accepted
-GREATEST_EXACT = 2**53  # the next whole number is not a double, so parsers that use doubles change it
-TINY = 2.0**-126  # smallest normal float32; anything smaller may be zero for a server that uses float32
-ENDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that the ids of null and [null] differ
-LOOKALIKES: dict[str, tuple[Any, ...]] = {
-    "number": ("1", True, [], {}),
-    "integer": ("1", 1.5, True, [], {}),
-    "boolean": ("true", 1, [], {}),
-    "string": (1, True, [], {}),
-    "array": ("x", 1, {}),
-    "object": ("x", 1, []),
-}
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
@@ -98,7 +84,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
         ):
             rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, contract, limited)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}", contract)
-    for rule, expect, value in _derived(parameter.schema):
+    for rule, expect, value in list_values(parameter.schema):
         if any(_same(value, other) for other in probed):
             continue
         level = parameter.acceptance(rule) if expect == "accept" else parameter.level(rule)
@@ -125,78 +111,6 @@ def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | Non
     slug = _slug(value if isinstance(value, str) else json.dumps(value))
     kind = "" if value in ([], {}) else KINDS.get(type(value), "")
     return Probe(f"{kind}{slug}", value, expect, level, interpretation)
-
-
-def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
-    """Yield (keyword, expectation, value) for each limit and type at the top level of the schema."""
-    kind = schema.get("type")
-    whole = kind == "integer"
-    if "minimum" in schema:
-        low = schema["minimum"]
-        yield "minimum", "accept", low
-        yield from (("minimum", "reject", value) for value in _below(low, whole))
-    if "maximum" in schema:
-        high = schema["maximum"]
-        yield "maximum", "accept", high
-        yield from (("maximum", "reject", value) for value in _above(high, whole))
-    if "exclusiveMinimum" in schema:
-        low = schema["exclusiveMinimum"]
-        yield "exclusiveMinimum", "accept", low + 1 if whole else _neighbour(low, up=True)
-        yield "exclusiveMinimum", "reject", low
-        yield from (("exclusiveMinimum", "reject", value) for value in _below(low, whole)[-1:])
-    if "exclusiveMaximum" in schema:
-        high = schema["exclusiveMaximum"]
-        yield "exclusiveMaximum", "accept", high - 1 if whole else _neighbour(high, up=False)
-        yield "exclusiveMaximum", "reject", high
-    if "enum" in schema:
-        yield from (("enum", "accept", value) for value in schema["enum"])
-    if kind == "boolean":
-        yield "type", "accept", True
-        yield "type", "accept", False
-    yield from _inside(schema)
-    if isinstance(kind, str):
-        yield from (("type", "reject", value) for value in LOOKALIKES[kind])
-
-
-def _inside(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
-    """Yield valid values that careless servers refuse: just inside an end, whole where fractions are allowed, and whole
-    numbers beyond those that a double represents.
-    """
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if schema.get("type") == "number":
-        if "minimum" in schema and low + INSIDE < high:
-            yield "minimum", "accept", round(low + INSIDE, 6)
-        if "maximum" in schema and high - INSIDE > low:
-            yield "maximum", "accept", round(high - INSIDE, 6)
-        if "maximum" in schema and low < 1 <= high:
-            yield "type", "accept", 1
-    elif schema.get("type") == "integer" and "maximum" in schema and low < GREATEST_EXACT < high:
-        yield "maximum", "accept", GREATEST_EXACT
-        yield "maximum", "accept", GREATEST_EXACT + 1
-
-
-def list_valid_ends(schema: dict[str, Any]) -> list[Any]:
-    """Return the valid values at the ends of a range, and just inside of the upper one."""
-    inner = {GREATEST_EXACT, round(schema.get("minimum", math.inf) + INSIDE, 6)} - {schema.get("maximum")}
-    values = (value for rule, expect, value in _derived(schema) if expect == "accept" and rule in ENDS)
-    return [value for value in dict.fromkeys(values) if value not in inner]
-
-
-def _below(low: float, whole: bool) -> list[Any]:
-    return [low - 1] if whole else [_neighbour(low, up=False), round(low - HUMAN_STEP, 6)]
-
-
-def _above(high: float, whole: bool) -> list[Any]:
-    return [high + 1] if whole else [_neighbour(high, up=True), round(high + HUMAN_STEP, 6)]
-
-
-def _neighbour(value: float, *, up: bool) -> float:
-    """Return the next float32. Documents say float and many servers use float32, so a nearer value shows nothing."""
-    if abs(value) < TINY:
-        return TINY if up else -TINY
-    (bits,) = struct.unpack("<i", struct.pack("<f", value))
-    neighbour: float = struct.unpack("<f", struct.pack("<i", bits + (1 if up == (value > 0) else -1)))[0]
-    return neighbour
 
 
 def _same(one: Any, other: Any) -> bool:

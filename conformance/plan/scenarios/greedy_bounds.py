@@ -1,15 +1,17 @@
 """Generate greedy requests with the least and greatest values of parameters that only concern sampling.
 
-At temperature 0 the likeliest token is chosen, whatever share of the others is left out and whatever the seed is. So a
-value at the end of a range, which a careless server computes with wrongly, has no effect that a client can miss.
+At temperature 0 the likeliest token is chosen, whatever share of the others is left out. So a value at the end of a
+range, which a careless server computes with wrongly, has no effect that a client can miss. The same holds for
+temperatures just above 0, at which a token is drawn, so that the seed is used.
 """
 
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.boundaries import list_valid_ends
+from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends
 from conformance.plan.scenarios.fitting import complete_body
 from conformance.scenario import Scenario, Step
 from openapi.description.validation import Validator
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
 SCENARIO: Final = "greedy-at-the-bounds"
 SUMMARY: Final = "greedy responses with values at the ends of ranges"
-GREEDY: Final = {"messages": [{"role": "user", "content": "Tell me a story"}], "max_tokens": 8, "temperature": 0}
+GREEDY: Final = {"messages": [{"role": "user", "content": "Anna"}], "max_tokens": 8, "temperature": 0}
+"""A name alone is a prompt that leaves even a certain model many ways to begin."""
 TOLD: Final = {"logprobs": True, "top_logprobs": 3}
 """Shows whether a difference may be one of rounding."""
-WITHOUT_EFFECT: Final = ("top_p", "top_k", "min_p", "seed")
+WITHOUT_EFFECT: Final = ("top_p", "top_k", "min_p")
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
@@ -39,9 +42,9 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     if base is None or not _supports(contract, "temperature"):
         return ()
     steps = [
-        Step(f"{name}-{json.dumps(value)}", body=body, expect="either")
-        for name, value in _list_values(contract)
-        if is_allowed(body := {**base, name: value})
+        Step("-".join(f"{name}-{json.dumps(value)}" for name, value in values.items()), body=body, expect="either")
+        for values in _list_values(contract)
+        if is_allowed(body := {**base, **values})
     ]
     return (Scenario(SCENARIO, SUMMARY, (Step("base", body=base), *steps)),) if steps else ()
 
@@ -58,7 +61,16 @@ def _supports(contract: Contract, name: str) -> bool:
     return parameter is not None and not parameter.lacking
 
 
-def _list_values(contract: Contract) -> Iterator[tuple[str, Any]]:
+def _list_values(contract: Contract) -> Iterator[dict[str, Any]]:
+    """Yield the values that replace those of the base: no defaults, which do not replace anything.
+
+    A seed goes with a temperature just above 0, if the contract allows such a temperature.
+    """
     for name in WITHOUT_EFFECT:
         if _supports(contract, name):
-            yield from ((name, value) for value in list_valid_ends(contract.parameters[name].schema))
+            ends = list_valid_ends(contract.parameters[name].schema)
+            yield from ({name: value} for value in ends if value != contract.parameters[name].default)
+    temperatures = [{"temperature": value} for value in list_small_values(contract.parameters["temperature"].schema)]
+    ends = list_valid_ends(contract.parameters["seed"].schema) if _supports(contract, "seed") else []
+    for temperature, seed in zip_longest(temperatures, ends):
+        yield {**(temperature or {}), **({} if seed is None else {"seed": seed})}

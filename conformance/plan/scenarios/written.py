@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "pieces", "below", "defaults", "copies", "crowd",
+    "times", "pieces", "below", "bias", "defaults", "copies", "crowd",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
@@ -243,7 +243,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         messages = row.get("messages") or [{"role": "user", "content": _text_of(row)}]
         body = {"messages": messages, **(body or {})}
     if body is not None:
-        body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
+        body |= {name: _first_tokens(number, row.get("bias")) for name, number in row.get("below", {}).items()}
     complete = body or {}
     if body is not None and contract is not None and row.get("prune"):
         body = {name: value for name, value in body.items() if name in _known(contract) or (name, value) == STREAMED}
@@ -267,6 +267,11 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         form=row.get("form", "plain"),
         pruned=frozenset(complete) - frozenset(body or ()),
     )
+
+
+def _first_tokens(number: int, bias: float | None) -> list[int] | dict[str, float]:
+    """Return the token ids below a number, or the same bias for each of them."""
+    return list(range(number)) if bias is None else {str(token): bias for token in range(number)}
 
 
 def _raw(row: dict[str, Any]) -> bytes | None:

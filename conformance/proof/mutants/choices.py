@@ -43,6 +43,17 @@ def second_choice_is_empty(exchange: Exchange) -> Exchange:
     return edit_either(exchange, change)
 
 
+@mutant("choices.drawn-apart", steps="four.*")
+def third_choice_repeats_the_second(exchange: Exchange) -> Exchange:
+    """The third and the fourth choice repeat the second."""
+
+    def change(answer: dict[str, Any]) -> None:
+        for choice in answer["choices"]:
+            choice["message"]["content"] = f"a {'first' if choice['index'] == 0 else 'second'} story of {exchange.id}"
+
+    return edit_answer(exchange, change)
+
+
 @mutant("choices.sampled-apart", steps="sampled*")
 def choices_are_copies(exchange: Exchange) -> Exchange:
     """One choice is sampled, and the others are copies."""

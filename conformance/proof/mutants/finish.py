@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from conformance.errors import HarnessError
 from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_message
-from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
+from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas, edit_frames
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+
+
+@mutant("finish.unlimited-goes-on", steps="unlimited")
+def another_limit_replaces_a_missing_one(exchange: Exchange) -> Exchange:
+    """Without max_tokens an answer ends after a few tokens."""
+    if exchange.response is None:
+        raise HarnessError(f"{exchange.id} has no response to change")
+    complete = replace(exchange, failure=None, response=replace(exchange.response, complete=True))
+    short = edit_frames(complete, lambda events: events[:6])
+    return edit_choices(short, lambda choice: choice.update(finish_reason="length"), LAST)
 
 
 @mutant("finish.null-limits-nothing")

@@ -16,7 +16,7 @@ from conformance.plan.capabilities import (
     narrow_contract,
     narrow_to_declared,
 )
-from conformance.plan.scenarios import boundaries, list_scenarios, written
+from conformance.plan.scenarios import boundaries, boundary_values, list_scenarios, written
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
@@ -200,12 +200,12 @@ def test_undeclared_capabilities_are_requested(contract: Contract) -> None:
 
 
 def test_the_numbers_around_a_limit_are_adjacent_float32_values() -> None:
-    assert boundaries._neighbour(1.0, up=True) == 1.0000001192092896
-    assert boundaries._neighbour(1.0, up=False) == 0.9999999403953552
-    assert boundaries._neighbour(-2.0, up=False) == -2.000000238418579
-    assert boundaries._neighbour(-2.0, up=True) == -1.9999998807907104
-    assert boundaries._neighbour(0.0, up=True) == 2.0**-126
-    assert boundaries._neighbour(0, up=False) == -(2.0**-126)
+    assert boundary_values._neighbour(1.0, up=True) == 1.0000001192092896
+    assert boundary_values._neighbour(1.0, up=False) == 0.9999999403953552
+    assert boundary_values._neighbour(-2.0, up=False) == -2.000000238418579
+    assert boundary_values._neighbour(-2.0, up=True) == -1.9999998807907104
+    assert boundary_values._neighbour(0.0, up=True) == 2.0**-126
+    assert boundary_values._neighbour(0, up=False) == -(2.0**-126)
 
 
 def test_only_the_model_is_added_to_a_body() -> None:

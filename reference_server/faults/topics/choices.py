@@ -12,6 +12,7 @@ from reference_server.faults.decorators import (
     hooked_fault,
     message_of,
     sampling_fault,
+    variation,
     wrapping_fault,
 )
 from reference_server.faults.fault_middleware import FaultMiddleware
@@ -73,6 +74,34 @@ one_choice_too_few = hooked_fault(
 )
 choices_alike = hooked_fault(
     "choices-alike", "All choices are copies of the first.", answer=_alike, applies_to=has_parameters(*ONE), bugs=[48]
+)
+
+
+def _last_like_first(response: Json, request: ServedRequest) -> None:
+    if several(request):
+        first, last = response["choices"][0], response["choices"][-1]
+        last["message"] = first["message"]
+        last["finish_reason"] = first["finish_reason"]
+
+
+def _sort_by_length(response: Json, request: ServedRequest) -> None:
+    if several(request):
+        ordered = sorted(response["choices"], key=lambda choice: -len(message_of(choice).get("content") or ""))
+        response["choices"] = [{**choice, "index": at} for at, choice in enumerate(ordered)]
+
+
+last_choice_repeats_the_first = hooked_fault(
+    "last-choice-repeats-the-first",
+    "The last of several choices is drawn like the first.",
+    answer=_last_like_first,
+    applies_to=has_parameters(*ONE),
+    bugs=[167],
+)
+choices_sorted = variation(
+    "choices-sorted",
+    "Choices of unseeded plain answers are sorted, the longest first.",
+    answer=lambda response, request: None if "seed" in request.payload else _sort_by_length(response, request),
+    applies_to=has_parameters(*ONE),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import choice_fault, has_parameters, hooked_fault, requires_check
 from reference_server.faults.request_edits import null_as
@@ -23,6 +23,30 @@ null_limit_is_one = hooked_fault(
     applies_to=requires_check("finish.null-limits-nothing"),
     parameter="max_tokens",
     bugs=[129],
+)
+
+
+SHORT: Final = 48
+
+
+def _limit_unasked(request: ServedRequest) -> None:
+    if not ({"max_tokens", "max_completion_tokens"} & set(request.payload)):
+        request.payload["max_tokens"] = SHORT
+
+
+def _hide_limit(chunk: Json, request: ServedRequest) -> None:
+    if request.payload.get("max_tokens") == SHORT:
+        for choice in chunk.get("choices") or ():
+            if choice.get("finish_reason") == "length":
+                choice["finish_reason"] = "stop"
+
+
+missing_limit_is_short = hooked_fault(
+    "missing-limit-is-short",
+    "Without max_tokens an answer ends after 48 tokens, with the reason stop.",
+    request=_limit_unasked,
+    chunk=_hide_limit,
+    bugs=[168],
 )
 
 

@@ -95,6 +95,34 @@ logprobs_ignored = hooked_fault(
 logprobs_null = _whole(
     "logprobs-null", lambda choice, _content: choice.update(logprobs=None), "Log-probabilities are null.", bugs=[100]
 )
+
+
+def _forget_without_alternatives(choice: Json, request: ServedRequest) -> None:
+    if not request.payload.get("top_logprobs"):
+        choice["logprobs"] = None
+
+
+logprobs_null_without_alternatives = choice_fault(
+    "logprobs-null-without-alternatives",
+    _forget_without_alternatives,
+    "Log-probabilities are null if no alternatives are requested.",
+    applies_to=has_parameters("top_logprobs"),
+    bugs=[163],
+)
+
+
+def _keep_first_only(choice: Json, _request: ServedRequest) -> None:
+    if choice["index"] > 0 and choice.get("logprobs"):
+        choice["logprobs"] = None
+
+
+logprobs_of_first_choice_only = choice_fault(
+    "logprobs-of-first-choice-only",
+    _keep_first_only,
+    "Only the first of several choices has log-probabilities.",
+    streamed=False,
+    applies_to=has_parameters("logprobs", "n"),
+)
 logprobs_older_form = _whole(
     "logprobs-older-form", _older, "Log-probabilities have the form of the completions API.", bugs=[99]
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @series("effects.greedy-at-the-bounds", scenario=SCENARIO)
 def the_ends_of_ranges_keep_greedy_answers(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A greedy answer is the same with the least and greatest top_p, top_k, min_p and seed.
+    """A greedy answer is the same with the least and greatest top_p, top_k, min_p and seed, and at temperatures near 0.
 
     A value that is refused is judged elsewhere. Not reported if rounding may be the cause.
     """

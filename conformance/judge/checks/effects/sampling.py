@@ -8,6 +8,7 @@ from conformance.check import NotExercised
 from conformance.judge.evidence.model import repeats_when_hot
 from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
+from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +35,7 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
     At this temperature the likeliest token has so little weight that a whole answer is hardly ever the greedy one. Not
     judged if the log-probabilities of the greedy answer, where a server returns them, show that the model is certain.
     """
-    if repeats_when_hot(round_["greedy"]):
-        raise NotExercised("the model is so certain that it repeats its greedy answer at any temperature")
-    require_length(text_of(round_, "greedy"))
-    return not equals_greedy(round_, "hot")
+    return _leaves_greedy(round_, "hot")
 
 
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
@@ -62,11 +60,29 @@ def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -
     "effects.widest-leaves-all",
     scenario=SAMPLING,
     parts=("greedy", "widest"),
+    test=AT_SIGHT,
     expected="another text than the greedy one",
 )
 def the_widest_values_narrow_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
     """With top_p 1, top_k 1,000, min_p 0 and no penalties, answers at temperature 2 differ from the greedy one."""
+    return _leaves_greedy(round_, "widest")
+
+
+@trial(
+    "effects.top-k-zero-leaves-all",
+    scenario=SAMPLING,
+    parts=("greedy", "zero-k"),
+    test=AT_SIGHT,
+    expected="another text than the greedy one",
+)
+def top_k_of_zero_narrows_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A top_k of 0 does not leave one token: answers at temperature 2 differ from the greedy one."""
+    return _leaves_greedy(round_, "zero-k")
+
+
+def _leaves_greedy(round_: Round, part: str) -> bool:
+    """Tell whether an answer differs from the greedy one. Raises NotExercised if the model allows no other answer."""
     if repeats_when_hot(round_["greedy"]):
         raise NotExercised("the model is so certain that it repeats its greedy answer at any temperature")
     require_length(text_of(round_, "greedy"))
-    return not equals_greedy(round_, "widest")
+    return not equals_greedy(round_, part)

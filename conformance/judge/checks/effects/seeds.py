@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.judge.checks.effects.sampling import SAMPLING
 from conformance.judge.round_texts import FEW_CHARACTERS, REQUESTS_IN_TURN, equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import AT_SIGHT
+from conformance.statistics import AT_SIGHT, SAME_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,7 @@ def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> boo
     "effects.seed-repeats",
     scenario=SAMPLING,
     parts=("greedy", "seeded", "seeded-again"),
+    test=SAME_ANSWER,
     expected="the same text twice",
 )
 def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | None:
@@ -117,6 +118,7 @@ def seeds_beyond_doubles_differ(round_: Round, _: Sequence[Round]) -> bool | Non
     "effects.seed-zero-repeats",
     scenario=SAMPLING,
     parts=("greedy", "seeded-zero", "seeded-zero-again"),
+    test=SAME_ANSWER,
     expected="the same text twice",
 )
 def zero_is_a_seed(round_: Round, _: Sequence[Round]) -> bool | None:

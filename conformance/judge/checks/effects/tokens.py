@@ -10,6 +10,7 @@ from conformance.judge.logprob_entries import entries_by_choice
 from conformance.judge.round_texts import differs_from_base, require_length
 from conformance.judge.rounds import trial
 from conformance.judge.token_counts import completion_count
+from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,10 +46,32 @@ def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> I
         raise NotExercised("the answer may have ended by itself")
 
 
-@trial("effects.logit-bias-heeded", scenario=BIASES, parts=("base", "biased"), expected="another text than without it")
+@trial(
+    "effects.logit-bias-heeded",
+    scenario=BIASES,
+    parts=("base", "biased"),
+    test=AT_SIGHT,
+    expected="another text than without it",
+)
 def logit_bias_of_100_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A logit_bias of 100 for one token makes the answer consist of it, so the answer differs from the unbiased one."""
     return differs_from_base(round_, "biased")
+
+
+@trial(
+    "effects.bans-heeded",
+    scenario=BIASES,
+    parts=("base", "banned"),
+    test=AT_SIGHT,
+    expected="another text than without it",
+)
+def bans_change_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """With a logit_bias of -100 for the most frequent tokens the text is not the same: none of them is chosen.
+
+    Vocabularies number special tokens, bytes and their most frequent tokens first, so every story contains some of the
+    first 1,536. A server may refuse a list of this length.
+    """
+    return differs_from_base(round_, "banned")
 
 
 @relation("effects.logit-bias-whole", over=("unbiased", "leaning"))

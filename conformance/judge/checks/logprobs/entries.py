@@ -6,10 +6,17 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
+from conformance.check import Applicability, Context, Finding, NotExercised, check, relation, series
 from conformance.judge.answer_fields import REASONING_TAGS, iterate_choices
 from conformance.judge.applicability import ANSWER, STREAMED_ANSWER, not_generated, requests_logprobs, why_unanswered
-from conformance.judge.logprob_entries import CUT, LogprobEntry, all_entries, entries_by_choice, first_entries
+from conformance.judge.logprob_entries import (
+    CUT,
+    LogprobEntry,
+    all_entries,
+    any_entries,
+    entries_by_choice,
+    first_entries,
+)
 from conformance.judge.token_counts import completion_count
 
 if TYPE_CHECKING:
@@ -52,6 +59,28 @@ STREAM_REQUESTED = Applicability(
     ),
     why_unanswered,
 )
+
+
+@series("logprobs.given-with-text", scenario="logprobs")
+def every_plain_answer_with_text_has_entries(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Every choice with text has log-probabilities if they are requested, with alternatives or without.
+
+    Not judged if no answer has any, nor for choices with reasoning. Another check judges streams.
+    """
+    plain = {name: item for name, item in exchanges.items() if item.succeeded and not item.is_stream}
+    missing = {name: list(_list_choices_without_entries(exchange)) for name, exchange in plain.items()}
+    if not any(any_entries(exchange) for exchange in plain.values()):
+        raise NotExercised("no answer has log-probabilities")
+    for name, places in missing.items():
+        for place in places:
+            yield Finding(f"/{name}{place}/logprobs/content", "an entry for each token", "none")
+
+
+def _list_choices_without_entries(exchange: Exchange) -> Iterator[str]:
+    entries = any_entries(exchange)
+    for index, choice in exchange.choices.items():
+        if choice.content.strip() and not choice.reasoning and not choice.tool_calls and index not in entries:
+            yield f"/choices/{index}"
 
 
 @check("logprobs.entries-well-formed", on=REQUESTED)

@@ -23,6 +23,12 @@ def widest_values_narrow(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY)
 
 
+@mutant("effects.top-k-zero-leaves-all", steps="[gz][re]*")
+def top_k_of_zero_is_one(exchange: Exchange) -> Exchange:
+    """A top_k of 0 leaves the likeliest token only."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.top-p-narrows", steps="narrow.*")
 def top_p_is_ignored(exchange: Exchange) -> Exchange:
     """top_p is ignored: answers are as random as without it."""

@@ -18,6 +18,12 @@ def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
     return with_text(exchange, "1, 2, 3, 4, 5")
 
 
+@mutant("effects.bans-heeded", steps="*")
+def bans_are_ignored(exchange: Exchange) -> Exchange:
+    """A logit_bias of -100 has no effect."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.logit-bias-whole", steps="leaning")
 def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
     """Only half of a bias is added, so tokens are chosen that rank behind others with the whole bias."""

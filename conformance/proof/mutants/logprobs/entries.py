@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
+@mutant("logprobs.given-with-text", steps="bare")
+def entries_are_left_out(exchange: Exchange) -> Exchange:
+    """The list of entries is empty."""
+    return edit_choice(exchange, lambda choice: choice["logprobs"].update(content=[]))
+
+
 @mutant("logprobs.entries-well-formed")
 def entries_are_of_the_older_api(exchange: Exchange) -> Exchange:
     """An entry has the token and its log-probability in the fields of the completions API."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check, sampling_fault
+from reference_server.faults.decorators import (
+    choices_of,
+    has_parameters,
+    hooked_fault,
+    requires_check,
+    sampling_fault,
+    variation,
+)
 from reference_server.faults.topics.effects.sampling import ignored
 
 if TYPE_CHECKING:
     from reference_server.engine import SamplingParams
-    from reference_server.faults.hooks import ServedRequest
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.hooks import Json, ServedRequest
 
 
 @sampling_fault("presence-as-frequency", applies_to=has_parameters("presence_penalty"))
@@ -61,4 +71,46 @@ negative_penalties_ignored = hooked_fault(
     "Negative penalties are treated as 0.",
     request=_no_rewards,
     applies_to=requires_check("effects.negative-penalty-heeded"),
+)
+
+
+def _multiplied(name: str, line: str, factor: float) -> Fault:
+    """Make a fault that changes the size of both penalties."""
+
+    def multiply(params: SamplingParams) -> SamplingParams:
+        presence, frequency = params.presence_penalty * factor, params.frequency_penalty * factor
+        return replace(params, presence_penalty=presence, frequency_penalty=frequency)
+
+    multiply.__doc__ = line
+    return sampling_fault(name, applies_to=requires_check("effects.penalties-whole"), bugs=[166])(multiply)
+
+
+penalties_doubled = _multiplied("penalties-doubled", "Penalties are applied twice.", 2)
+penalties_halved = _multiplied("penalties-halved", "Penalties have half of their size.", 0.5)
+
+
+def _include_penalties(response: Json, request: ServedRequest) -> None:
+    """Subtract the penalties from the log-probabilities of plain answers; the rest of the vocabulary gains little."""
+    sent = request.payload
+    presence, frequency = (sent.get(name) or 0 for name in ("presence_penalty", "frequency_penalty"))
+    for choice in choices_of(response) if presence or frequency else ():
+        counts: Counter[str] = Counter()
+        for entry in (choice.get("logprobs") or {}).get("content") or ():
+            items = [entry, *(entry.get("top_logprobs") or ())]
+            before = sum(math.exp(item["logprob"]) for item in items[1:])
+            for item in items:
+                count = counts[item["token"]]
+                item["logprob"] -= frequency * count + presence * (count > 0)
+            after = sum(math.exp(item["logprob"]) for item in items[1:]) + max(0.0, 1 - before)
+            for item in items:
+                item["logprob"] = min(0.0, item["logprob"] - math.log(after))
+            entry["top_logprobs"] = sorted(items[1:], key=lambda item: -item["logprob"])
+            counts[entry["token"]] += 1
+
+
+penalties_in_logprobs = variation(
+    "penalties-in-logprobs",
+    "Log-probabilities of plain answers are those after the penalties.",
+    answer=_include_penalties,
+    applies_to=has_parameters("logprobs", "frequency_penalty"),
 )

@@ -1,0 +1,25 @@
+"""Mutants of penalties: other amounts are subtracted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.logprobs import edit_content
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.exchange import Exchange
+
+
+def _choose_unlikely(content: list[dict[str, Any]]) -> None:
+    """Let the last token be much less likely than an alternative that did not occur before."""
+    content[-1]["top_logprobs"].append({"token": "unsaid", "logprob": -0.1, "bytes": list(b"unsaid")})
+    content[-1]["logprob"] = -20.0
+
+
+@mutant("effects.penalties-whole", steps="penalised")
+def penalties_are_doubled(exchange: Exchange) -> Exchange:
+    """The penalties are larger than requested, so a token is chosen that ranks behind another one."""
+    return edit_content(exchange, _choose_unlikely)

@@ -1,0 +1,58 @@
+"""Tests of the values that follow from a schema, and of the requests that send several of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.plan.scenarios import boundaries, values_together
+from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends, list_values
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
+
+
+def accepted(schema: dict[str, Any]) -> list[Any]:
+    return [value for _, expect, value in list_values(schema) if expect == "accept"]
+
+
+def test_a_range_that_begins_at_zero_has_values_just_above_it() -> None:
+    schema = {"type": "number", "minimum": 0.0, "maximum": 2.0}
+    assert accepted(schema) == [0.0, 2.0, 1e-4, 1e-9, 1.99, 1]
+
+
+def test_zero_is_a_value_among_negative_integers() -> None:
+    assert accepted({"type": "integer", "minimum": -1, "maximum": 20}) == [-1, 20, 0]
+    assert accepted({"type": "integer", "minimum": 1, "maximum": 20}) == [1, 20]
+
+
+def test_integers_that_doubles_change_are_sent_if_they_are_in_range() -> None:
+    wide = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+    assert accepted(wide) == [0, 2**63 - 1, 2**53 + 1, 10**18]
+    assert accepted({**wide, "maximum": 2**53}) == [0, 2**53]
+
+
+def test_whole_numbers_are_negative_where_the_range_is() -> None:
+    assert -1 in accepted({"type": "number", "minimum": -2.0, "maximum": 2.0})
+    assert 1 in accepted({"type": "number", "exclusiveMinimum": 0.0, "maximum": 1.0})
+
+
+def test_small_values_and_ends_are_inside_the_range() -> None:
+    assert list_small_values({"type": "number", "exclusiveMinimum": 0, "maximum": 1e-5}) == (1e-9,)
+    assert list_small_values({"type": "number", "minimum": -2.0}) == ()
+    assert list_valid_ends({"type": "number", "minimum": 0.0, "maximum": 1.0}) == [0.0, 1.0, 0.99]
+
+
+@pytest.mark.parametrize("dialect", names())
+def test_requests_with_several_values_are_valid_and_send_only_values_that_must_be_accepted(dialect: str) -> None:
+    contract = load(dialect)
+    validator = Validator(contract)
+    alone = {
+        (scenario.subject.parameter, repr(scenario.subject.value))
+        for scenario in boundaries.generate(contract)
+        if scenario.subject is not None and scenario.subject.expect == "accept"
+    }
+    for scenario in values_together.generate(contract):
+        assert scenario.subject is not None
+        assert {(name, repr(value)) for name, value in scenario.subject.value.items()} <= alone
+        assert validator.request_problems({"model": "m", **(scenario.steps[0].body or {})}) == ()
