@@ -13,10 +13,10 @@
 
 In a step, `ask` is short for one user message. `times: N` repeats it N times, and `pieces` lists the texts that it
 consists of instead, each alone or in a list with the number of times that it is repeated. `below: {name: N}` sets a
-field to the list of the numbers from 0 to N - 1. `raw` (a string) or `raw_hex` replaces the body. In a raw body
-`{model}` stands for the model, `{model-cut}` for its name without the last character, `{model-swapped}` for its name in
-the other case, `deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
-serialized.
+field to the list of the numbers from 0 to N - 1, or with `bias: B` to an object with B for each of them. `raw` (a
+string) or `raw_hex` replaces the body. In a raw body `{model}` stands for the model, `{model-cut}` for its name without
+the last character, `{model-swapped}` for its name in the other case, `deep: N` appends N nested lists, and `blanks: N`
+prepends N spaces. `form` changes how the body is serialized.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
 does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
