@@ -95,7 +95,7 @@ async def run_fault(
     """
     baseline = await asyncio.to_thread(_apply_declarations, baseline, fault)
     selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
-    plan = _narrow(baseline.plan, selected, fault.parameter)
+    plan = _narrow(baseline.plan, selected, None if fault.origin else fault.parameter)
     for _ in range(MAX_TRIES):
         judgements, record = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
         if not _has_stalled(record):
@@ -148,8 +148,11 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
     """Return whether a scenario can show a fault, and no shorter scenario shows the same.
 
     A fault of a parameter shows in requests with that parameter. For other faults the generated requests with long
-    answers are left out, because written scenarios show the same.
+    answers are left out, because written scenarios show the same. Nothing is left out for a fault of another author,
+    which is tested like the server of a user.
     """
+    if fault.origin:
+        return True
     subject = scenario.subject
     if fault.parameter is not None:
         subjects = (scenario.subject_of(step) for step in scenario.steps)
