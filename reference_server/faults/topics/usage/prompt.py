@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
+from openapi.stream.strict_json import read_json
 from reference_server.faults.decorators import hooked_fault, requires_check
 from reference_server.faults.request_edits import LONG, text_messages
 
@@ -119,4 +122,24 @@ rare_characters_dropped = hooked_fault(
 nul_ends_prompts = hooked_fault("nul-ends-prompts", "A NUL character ends a message.", request=_up_to_nul)
 first_part_only = hooked_fault(
     "first-part-only", "Only the first of several content parts is read.", request=_first_part
+)
+
+
+def _cut_past_arguments(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        for call in (message.get("tool_calls") or ()) if isinstance(message, dict) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(function.get("arguments"), str):
+                reading = read_json(function["arguments"])
+                if isinstance(reading.value, dict):
+                    function["arguments"] = orjson.dumps(dict([*reading.value.items()][:1])).decode()
+
+
+past_arguments_cut = hooked_fault(
+    "past-arguments-cut",
+    "Only the first argument of an earlier call reaches the model.",
+    request=_cut_past_arguments,
+    applies_to=requires_check("usage.tool-calls-counted"),
+    bugs=[145],
 )
