@@ -156,11 +156,20 @@ LOGPROBS = Applicability(
     why_unanswered,
 )
 ENDS = ("stop", "stop_token_ids", "tools", "functions", "repetition_detection", "response_format", "structured_outputs")
+
+
+def _may_end(step: Step) -> bool:
+    """Tell whether something besides the end-of-sequence token and a limit may end the answer."""
+    harmless = {"tools": ("tool_choice", "none"), "response_format": ("response_format", {"type": "text"})}
+    ends = [name for name in ENDS if _parameter(step, name)]
+    return bool(step.stop_from) or any(
+        name not in harmless or _parameter(step, harmless[name][0]) != harmless[name][1] for name in ends
+    )
+
+
 UNENDING = Applicability(  # only a limit ends the answer
     lambda scenario, step, contract: (
-        _expects_any(scenario, step, contract)
-        and _parameter(step, "ignore_eos") is True
-        and not (step.stop_from or any(_parameter(step, name) for name in ENDS))
+        _expects_any(scenario, step, contract) and _parameter(step, "ignore_eos") is True and not _may_end(step)
     ),
     why_unanswered,
 )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from reference_server.faults.hooks import CannedResponse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -49,3 +51,9 @@ def ignoring(*names: str) -> Callable[[ServedRequest], None]:
             request.payload.pop(name, None)
 
     return edit
+
+
+def failed(request: ServedRequest) -> CannedResponse:
+    """Return the dialect's error for a failed engine."""
+    status, body = request.contract.errors.render("engine_failure", "internal error")
+    return CannedResponse(status, orjson.dumps(body))

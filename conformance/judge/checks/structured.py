@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+    from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
 
 
@@ -65,6 +66,30 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
             continue
         for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
+
+
+def _requests_an_object(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    """Tell whether a written request demands a JSON object, whatever may end it."""
+    form = (step.body or {}).get("response_format")
+    form = form if isinstance(form, dict) else {}
+    schema = (form.get("json_schema") or {}).get("schema") or {}
+    demanded = form.get("type") == "json_object" or (
+        form.get("type") == "json_schema" and schema.get("type") == "object"
+    )
+    return demanded and not_generated(ANSWER).applies_to(scenario, step, contract)
+
+
+@check("structured.begins-with-a-brace", on=Applicability(_requests_an_object, why_unanswered))
+def text_of_an_object_begins_with_a_brace(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """If the response_format demands a JSON object, each text begins with its brace, also if it is cut off, streamed,
+    or preceded by reasoning.
+    """
+    texts = {index: choice.content.lstrip() for index, choice in exchange.choices.items()}
+    if not any(texts.values()):
+        raise NotExercised("the answers have no text")
+    for index, text in texts.items():
+        if text and not text.startswith("{"):
+            yield Finding(f"/choices/{index}/message/content", "a brace first", repr(text)[:200])
 
 
 @check("structured.one-of-the-choices", on=_requests("structured_outputs", "choice"))

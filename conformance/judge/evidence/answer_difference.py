@@ -1,10 +1,10 @@
 """Compare two answers to one request that should be the same, although a server may round differently each time.
 
 Many servers compute a request in other sums when it shares a batch with others. Of two almost equally likely tokens the
-other one may then be chosen, and the text diverges from there. A greedy answer differs clearly if its log-probabilities
-show that the two tokens were not almost equally likely. Without log-probabilities, and for sampled answers, a
-difference is clear only if the texts differ from their first characters on: at every later token a near tie is more
-likely to have occurred.
+other one may then be chosen, and the text diverges from there. An answer differs clearly if its log-probabilities show
+that the tokens are the same, or that the two tokens of a greedy answer were not almost equally likely. Without
+log-probabilities, and for sampled answers, a difference is clear only if the texts differ from their first characters
+on: at every later token a near tie is more likely to have occurred.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import shape_of
-from conformance.judge.logprob_entries import LogprobEntry, first_entries
+from conformance.judge.logprob_entries import CUT, LogprobEntry, first_entries
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -32,6 +32,8 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
     first, second = "".join(map(_text_of, before)), "".join(map(_text_of, after))
     if not first or not second:
         return "clear"
+    if len(before) == len(after) == 1 and _has_same_tokens(base, other) and _differs_in_text(first, second):
+        return "clear"
     if is_greedy(base) and (gap := _gap_at_divergence(base, other)) is not None:
         return "clear" if gap > NEAR_TIE else "possible"
     early = min(EARLY, len(first))
@@ -48,6 +50,20 @@ def _text_of(choice: tuple[Any, ...]) -> str:
     """Return the text, the reasoning and the tool calls of a choice as one string."""
     _, content, reasoning, calls, _ = choice
     return f"{reasoning or ''}{content or ''}{''.join(f'{name}{arguments}' for name, arguments in calls)}"
+
+
+def _has_same_tokens(base: Exchange, other: Exchange) -> bool:
+    """Return whether log-probabilities show that both answers consist of the same tokens."""
+    try:
+        first, second = first_entries(base), first_entries(other)
+    except NotExercised:
+        return False
+    return [entry.token for entry in first] == [entry.token for entry in second]
+
+
+def _differs_in_text(first: str, second: str) -> bool:
+    """Return whether two texts differ in more than white space around them, or in parts of characters."""
+    return CUT not in first + second and first.strip() != second.strip()
 
 
 def _gap_at_divergence(base: Exchange, other: Exchange) -> float | None:

@@ -54,3 +54,9 @@ def expression_is_ignored(exchange: Exchange) -> Exchange:
 def streamed_json_is_torn(exchange: Exchange) -> Exchange:
     """The streamed JSON lacks its last brace."""
     return _with_text(exchange, '{"name": "Anna", "age": 30')
+
+
+@mutant("structured.begins-with-a-brace")
+def object_is_introduced(exchange: Exchange) -> Exchange:
+    """The JSON follows a sentence."""
+    return _with_text(exchange, 'Here it is: {"name": "Anna", "age": 30}')

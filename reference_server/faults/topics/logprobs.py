@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.decorators import (
     choice_fault,
+    choices_of,
     fault,
     has_parameters,
     hooked_fault,
@@ -258,3 +259,22 @@ logprobs_lost_at_stop = hooked_fault(
 def end_always_ignored(params: SamplingParams) -> SamplingParams:
     """The end-of-sequence token is ignored: every answer runs to max_tokens."""
     return replace(params, ignore_eos=True, max_tokens=params.max_tokens or 64)
+
+
+def _add_entries(chunk: Json, request: ServedRequest) -> None:
+    for choice in choices_of(chunk):
+        entries = (choice.get("logprobs") or {}).get("content")
+        if entries:
+            request.state["entry"] = entries[-1]
+        if choice.get("finish_reason") == "stop" and request.payload.get("stop") and "entry" in request.state:
+            last = request.state["entry"]
+            choice["logprobs"] = {**(choice.get("logprobs") or {}), "content": [*(entries or []), last, last]}
+
+
+streamed_logprobs_past_the_stop = hooked_fault(
+    "streamed-logprobs-past-the-stop",
+    "A stream that a stop string ends has the log-probabilities of two further tokens.",
+    chunk=_add_entries,
+    applies_to=lambda contract: BUTTON(contract) and "logprobs-in-streams" not in contract.rules,
+    bugs=[151],
+)

@@ -326,3 +326,15 @@ def repetitions_differ(app: ASGIApp, contract: Contract) -> ASGIApp:
                 choice["message"]["content"] = choice["message"]["content"][::-1]
 
     return FaultMiddleware(app, contract, Hooks(request=look, answer=change))
+
+
+def _end_by_stop(chunk: Json, request: ServedRequest) -> None:
+    if request.payload.get("frequency_penalty") or request.payload.get("presence_penalty"):
+        for choice in choices_of(chunk):
+            if choice.get("finish_reason") == "length":
+                choice["finish_reason"] = "stop"
+
+
+cut_streams_stop = hooked_fault(
+    "cut-streams-with-penalties-stop", "A cut stream with penalties ends with stop.", chunk=_end_by_stop, bugs=[149]
+)

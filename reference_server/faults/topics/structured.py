@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import hooked_fault
+from reference_server.faults.decorators import choices_of, hooked_fault, message_of
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -89,6 +89,38 @@ forms_kept_in_plain_answers = hooked_fault(
     request=_forget,
     answer=_broken_when_streamed,
     applies_to=has_forms,
+    declares=STRUCTURED,
+    bugs=[108],
+)
+
+
+def _introduce(answer: Json, request: ServedRequest) -> None:
+    form = request.payload.get("response_format")
+    if isinstance(form, dict) and form.get("type") != "text" and request.payload.get("reasoning_effort"):
+        for choice in choices_of(answer):
+            message_of(choice)["content"] = f"So: {message_of(choice).get('content') or ''}"
+
+
+forms_introduced = hooked_fault(
+    "forms-introduced-while-thinking",
+    "JSON that follows reasoning is introduced by a word.",
+    answer=_introduce,
+    applies_to=lambda contract: has_forms(contract) and "reasoning_effort" in contract.parameters,
+    declares=(*STRUCTURED, "thinking"),
+    bugs=[150],
+)
+
+
+def _forget_beside_choices(request: ServedRequest) -> None:
+    if type(n := request.payload.get("n")) is int and n > 1:
+        _forget(request)
+
+
+forms_lost_beside_choices = hooked_fault(
+    "forms-lost-beside-choices",
+    "A response_format is ignored if several choices are requested.",
+    request=_forget_beside_choices,
+    applies_to=lambda contract: has_forms(contract) and "n" in contract.parameters,
     declares=STRUCTURED,
     bugs=[108],
 )

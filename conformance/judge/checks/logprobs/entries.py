@@ -235,3 +235,22 @@ def tokens_before_a_stop_text_are_told(exchanges: Mapping[str, Exchange], _: Con
                 raise NotExercised("some tokens are reasoning, or its tags")
             if text.strip() and CUT not in choice.content and not made.lstrip().startswith(text.strip()):
                 yield Finding(f"/{name}/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])
+
+
+@relation("logprobs.end-with-the-stop", over=("told", "halted", "halted-streamed"), unmet=why_unanswered)
+def entries_end_with_the_stop_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The entries of an answer that a stop string ends are those of its text, followed at most by those of the stop
+    string: the token that completes it is the last one.
+    """
+    whole = (exchanges["told"].content() or "").encode(errors="replace")
+    for name in ("halted", "halted-streamed"):
+        exchange = exchanges[name]
+        stop, text = exchange.request_json["stop"].encode(), (exchange.content() or "").encode(errors="replace")
+        text = text.removesuffix(stop)
+        if not text.strip() or not whole.startswith(text + stop) or exchange.finish_reason() != "stop":
+            raise NotExercised("no answer ends where its stop string begins")
+        *before, last = [_data(entry) for entry in first_entries(exchange)]
+        made = b"".join(before).lstrip()
+        expected = text.lstrip() + stop
+        if not expected.startswith((made + last).lstrip()[: len(expected)]) or len(made) >= len(expected):
+            yield Finding(f"/{name}/choices/0/logprobs/content", repr(expected)[:200], repr(made + last)[:200])

@@ -10,12 +10,14 @@ from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.evidence.repetition import require_repetition
+from conformance.judge.logprob_entries import entries_by_choice
 from conformance.judge.token_counts import COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
 TOLD = "told"  # the request with log-probabilities
 
@@ -35,6 +37,48 @@ def paired_parameters_mean_the_same_in_streams(
     if compare_answers(plain, streamed) == "clear":
         texts = [[choice.content for choice in exchange.choices.values()] for exchange in (plain, streamed)]
         yield Finding("/paired-streamed/choices", repr(texts[0])[:200], repr(texts[1])[:200])
+
+
+@relation("relations.paired-ends-as-plain", over=("paired", "paired-streamed"))
+def paired_parameters_end_and_count_the_same_in_streams(
+    exchanges: Mapping[str, Exchange], context: Context
+) -> Iterator[Finding]:
+    """With several parameters, a choice with the same text ends for the same reason streamed as plain, and counts the
+    same tokens.
+
+    If it is cut off it has as many log-probabilities, unless one of the forms has none.
+    """
+    require_repetition(context)
+    if any(why_unanswered(exchange) for exchange in exchanges.values()):
+        raise NotExercised("one of the forms is not answered")
+    plain, streamed = exchanges.values()
+    same = [at for at, choice in plain.choices.items() if _has_text_of(choice, streamed.choices.get(at))]
+    if not same:
+        raise NotExercised("the texts differ, so their ends may differ")
+    known, told = _count_entries(plain), _count_entries(streamed)
+    for at in same:
+        first, second = plain.finish_reason(at), streamed.finish_reason(at)
+        if first != second:
+            yield Finding(f"/paired-streamed/choices/{at}/finish_reason", repr(first), repr(second))
+        elif first == "length" and known.get(at) and told.get(at) and known[at] != told[at]:
+            expected, found = f"{known[at]} entries", f"{told[at]}"
+            yield Finding(f"/paired-streamed/choices/{at}/logprobs/content", expected, found)
+    counted = [(exchange.usage or {}).get("completion_tokens") for exchange in (plain, streamed)]
+    whole = len(same) == len(plain.choices) == len(streamed.choices) and len(streamed.walk.usages) == 1
+    if whole and None not in counted and counted[0] != counted[1]:
+        yield Finding("/paired-streamed/usage/completion_tokens", f"{counted[0]}", f"{counted[1]}")
+
+
+def _has_text_of(choice: AccumulatedChoice, other: AccumulatedChoice | None) -> bool:
+    return other is not None and (choice.content, choice.reasoning) == (other.content, other.reasoning)
+
+
+def _count_entries(exchange: Exchange) -> dict[int, int]:
+    """Return the number of log-probabilities of each choice."""
+    try:
+        return {at: len(entries) for at, entries in entries_by_choice(exchange).items()}
+    except NotExercised:
+        return {}
 
 
 @series("relations.same-after-others", scenario="one-after-many")

@@ -202,6 +202,20 @@ def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[
             return
 
 
+@check("tools.streamed-parts-not-empty", on=OFFERED_STREAM)
+def names_and_ids_in_pieces_are_not_empty(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A name or an id in a piece of a streamed call is not an empty string: later pieces leave them out, or have null.
+
+    Clients that replace what they know by what a piece has would lose the name and the id of the call.
+    """
+    for where, _choice, piece in _pieces(exchange):
+        function = piece.get("function")
+        for path, holder, name in (("", piece, "id"), ("/function", function, "name")):
+            if isinstance(holder, dict) and holder.get(name) == "":
+                yield Finding(f"{where}{path}/{name}", "null, or absent", "an empty string")
+                return
+
+
 @relation("tools.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), unmet=why_unanswered)
 def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request calls the same tools with the same arguments, streamed and plain."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-FORCED = ("tool-choices", "tool-schemas")
+FORCED = ("tool-choices", "tool-schemas", "tools-without-parameters")
 """The scenarios whose requests force a call."""
 MARKERS = ("<tool_call>", "</tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]", "<｜tool▁call")
 

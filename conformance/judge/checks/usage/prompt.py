@@ -73,6 +73,12 @@ def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> I
     yield from _counts_more(exchanges, "answered", "answered-at-length")
 
 
+@relation("usage.tool-calls-counted", over=("answered", "answered-after-a-long-call"), unmet=why_unanswered)
+def earlier_tool_calls_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An earlier tool call with much longer arguments adds to prompt_tokens: the arguments reach the model."""
+    yield from _counts_more(exchanges, "answered", "answered-after-a-long-call")
+
+
 @relation("usage.prompt-counted-once", over=("single", "seeded-choices"), unmet=why_unanswered)
 def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """prompt_tokens counts the prompt once, however many choices the request asks for."""

@@ -70,3 +70,9 @@ def log_probabilities_come_unasked(exchange: Exchange) -> Exchange:
 def stop_text_takes_all_entries(exchange: Exchange) -> Exchange:
     """An answer that a stop string ends has only its last entry."""
     return edit_choice(exchange, lambda choice: choice["logprobs"].update(content=choice["logprobs"]["content"][-1:]))
+
+
+@mutant("logprobs.end-with-the-stop", steps="halted")
+def entries_continue_behind_the_stop_text(exchange: Exchange) -> Exchange:
+    """An answer that a stop string ends has the entry of a further token."""
+    return edit_content(exchange, lambda content: content.append({**content[-1], **alternative()}))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import TALE, add_tokens, edit_text, with_text
+from conformance.proof.editing.streams import edit_choices
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ def counts_change_in_the_end(exchange: Exchange) -> Exchange:
 def forms_differ_with_several_parameters(exchange: Exchange) -> Exchange:
     """With several parameters a plain answer lacks its beginning."""
     return with_text(exchange, TALE)
+
+
+@mutant("relations.paired-ends-as-plain", steps="paired-streamed")
+def stream_counts_more_with_several_parameters(exchange: Exchange) -> Exchange:
+    """With several parameters a stream counts more completion tokens, and each choice ends with another reason."""
+
+    def change(choice: dict[str, Any]) -> None:
+        if choice.get("finish_reason"):
+            choice["finish_reason"] = "stop" if choice["finish_reason"] == "length" else "length"
+
+    return edit_choices(exchange, change)
 
 
 @mutant("relations.same-after-others", steps="drawn-after-tools")

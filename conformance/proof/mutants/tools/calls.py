@@ -157,3 +157,9 @@ def arguments_come_before_the_name(exchange: Exchange) -> Exchange:
 def calls_are_lost_from_the_stream(exchange: Exchange) -> Exchange:
     """The stream has no call although the plain answer has one."""
     return without_calls(exchange)
+
+
+@mutant("tools.streamed-parts-not-empty")
+def later_pieces_have_empty_names(exchange: Exchange) -> Exchange:
+    """The pieces of a call that have no name have an empty one."""
+    return edit_calls(exchange, lambda call: call.setdefault("function", {}).setdefault("name", ""))

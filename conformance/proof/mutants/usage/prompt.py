@@ -34,6 +34,13 @@ HISTORY = _dropped_part("usage.history-counted", "All turns except the last are 
 TOOLS = _dropped_part("usage.tool-results-counted", "Tool results are dropped and not counted.")
 
 
+CALLS = _dropped_part(
+    "usage.tool-calls-counted",
+    "The arguments of earlier calls are dropped and not counted.",
+    "answered-after-a-long-call",
+)
+
+
 RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
 
 

@@ -268,3 +268,17 @@ def _drop_first_character(answer: Json, request: ServedRequest) -> None:
 stop_eats = hooked_fault(
     "stop-eats", "A stop string removes the first character of an answer.", answer=_drop_first_character, bugs=[60]
 )
+
+
+def _lose_beside_logprobs(request: ServedRequest) -> None:
+    if request.payload.get("logprobs"):
+        request.payload.pop("stop", None)
+
+
+stops_lost_beside_logprobs = hooked_fault(
+    "stop-lost-beside-logprobs",
+    "Stop strings are ignored if there are logprobs.",
+    request=_lose_beside_logprobs,
+    applies_to=has_parameters("stop", "logprobs"),
+    bugs=[148],
+)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
+from openapi.stream.strict_json import read_json
 from reference_server.faults.decorators import hooked_fault, requires_check
 from reference_server.faults.request_edits import LONG, text_messages
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 VERY_LONG: Final = 6_000  # characters
 MOST_MESSAGES: Final = 18
 MANY_CHARACTERS: Final = 600
+MARKUP: Final = re.compile(r"<!--.*?-->|<[^<>]{1,20}>|\{[{%#].*?[}%#]\}", re.DOTALL)
 
 
 def _cut(request: ServedRequest) -> None:
@@ -123,9 +127,6 @@ first_part_only = hooked_fault(
 )
 
 
-MARKUP: Final = re.compile(r"<!--.*?-->|<[^<>]{1,20}>|\{[{%#].*?[}%#]\}", re.DOTALL)
-
-
 def _without_markup(request: ServedRequest) -> None:
     for message in text_messages(request):
         message["content"] = MARKUP.sub("", message["content"])
@@ -136,4 +137,24 @@ markup_removed = hooked_fault(
     "Tags, comments and placeholders in messages are removed with what is between them.",
     request=_without_markup,
     applies_to=requires_check("usage.marks-remove-nothing"),
+)
+
+
+def _cut_past_arguments(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        for call in (message.get("tool_calls") or ()) if isinstance(message, dict) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(function.get("arguments"), str):
+                reading = read_json(function["arguments"])
+                if isinstance(reading.value, dict):
+                    function["arguments"] = orjson.dumps(dict([*reading.value.items()][:1])).decode()
+
+
+past_arguments_cut = hooked_fault(
+    "past-arguments-cut",
+    "Only the first argument of an earlier call reaches the model.",
+    request=_cut_past_arguments,
+    applies_to=requires_check("usage.tool-calls-counted"),
+    bugs=[145],
 )

@@ -1,0 +1,67 @@
+"""Checks of sampling parameters in requests with many others: each keeps its effect next to all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.judge.checks.effects.sampling import is_likeliest
+from conformance.judge.round_texts import equals_greedy, text_of
+from conformance.judge.rounds import trial
+from conformance.statistics import SAME_ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.check import Round
+
+BESIDE_OTHERS = "effects-beside-others"
+
+
+@trial(
+    "effects.top-k-beside-others",
+    scenario=BESIDE_OTHERS,
+    parts=("greedy", "top-one"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
+def top_k_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With top_k 1 only the likeliest token remains, also in a stream, and next to top_p, min_p, seed and stop."""
+    return is_likeliest(round_, earlier, "top-one")
+
+
+@trial(
+    "effects.top-p-beside-others",
+    scenario=BESIDE_OTHERS,
+    parts=("greedy", "narrow"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
+def top_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With a top_p near 0 only the likeliest token remains, also next to top_k, min_p, seed and stop."""
+    return is_likeliest(round_, earlier, "narrow")
+
+
+@trial(
+    "effects.min-p-beside-others",
+    scenario=BESIDE_OTHERS,
+    parts=("greedy", "min-p"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
+def min_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With min_p 1 only the likeliest token remains, also in a stream, and next to top_p, top_k, seed and stop."""
+    return is_likeliest(round_, earlier, "min-p")
+
+
+@trial(
+    "effects.seed-beside-others",
+    scenario=BESIDE_OTHERS,
+    parts=("greedy", "seeded", "seeded-again"),
+    test=SAME_ANSWER,
+    expected="the same text twice",
+)
+def seeds_repeat_beside_others(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same seed gives the same text, also next to top_p, top_k, min_p, a penalty, stop and logprobs."""
+    if equals_greedy(round_, "seeded"):
+        return None
+    return text_of(round_, "seeded") == text_of(round_, "seeded-again")

@@ -1,0 +1,40 @@
+"""Mutants of sampling parameters that are lost next to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import edit_text
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+def _vary(exchange: Exchange) -> Exchange:
+    """Begin the text differently in each exchange."""
+    return edit_text(exchange, lambda text: f"{exchange.id}: {text}")
+
+
+@mutant("effects.top-k-beside-others", steps="top-one.*")
+def top_k_is_lost_beside_others(exchange: Exchange) -> Exchange:
+    """Next to other parameters top_k is ignored."""
+    return _vary(exchange)
+
+
+@mutant("effects.top-p-beside-others", steps="narrow.*")
+def top_p_is_lost_beside_others(exchange: Exchange) -> Exchange:
+    """Next to other parameters top_p is ignored."""
+    return _vary(exchange)
+
+
+@mutant("effects.min-p-beside-others", steps="min-p.*")
+def min_p_is_lost_beside_others(exchange: Exchange) -> Exchange:
+    """Next to other parameters min_p is ignored."""
+    return _vary(exchange)
+
+
+@mutant("effects.seed-beside-others", steps="seeded*")
+def seed_is_lost_beside_others(exchange: Exchange) -> Exchange:
+    """Next to other parameters a seed is ignored."""
+    return _vary(exchange)

@@ -1,0 +1,34 @@
+"""Faults in which a parameter loses its effect next to another parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.faults.decorators import has_parameters, hooked_fault
+from reference_server.faults.request_edits import ignoring
+
+if TYPE_CHECKING:
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.hooks import ServedRequest
+
+
+def _lost(name: str, lost: str, beside: str, line: str, *, bug: int) -> Fault:
+    """Make a fault that drops a parameter if the request also has another one."""
+    drop = ignoring(lost)
+
+    def edit(request: ServedRequest) -> None:
+        if request.payload.get(beside) not in (None, False):
+            drop(request)
+
+    return hooked_fault(name, line, request=edit, applies_to=has_parameters(lost, beside), bugs=[bug])
+
+
+top_k_lost = _lost(
+    "top-k-lost-beside-a-stop", "top_k", "stop", "`top_k` is ignored if there is a stop string.", bug=146
+)
+top_p_lost = _lost("top-p-lost-beside-top-k", "top_p", "top_k", "`top_p` is ignored if there is a top_k.", bug=146)
+min_p_lost = _lost("min-p-lost-beside-top-k", "min_p", "top_k", "`min_p` is ignored if there is a top_k.", bug=146)
+seed_lost = _lost("seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored if there is a stop string.", bug=147)
+bias_lost = _lost(
+    "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
+)
