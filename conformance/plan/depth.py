@@ -2,7 +2,8 @@
 
 - quick: a few dozen requests that show as many requirements as possible, a MUST before a SHOULD.
 - standard: everything, but no more than the usual number of requests. If the contract has many parameters, some values
-  of the requirements with the most values are left out, then requests whose outcome the document leaves open.
+  of the requirements with the most values are left out, then values whose outcome the document leaves open or only
+  recommends.
 - thorough: everything.
 """
 
@@ -82,9 +83,8 @@ def _choose_left_out(plan: Plan) -> set[str]:
     ):
         left_out.add(largest.pop().id)
         requests -= 1
-    observed = [scenario for scenarios in values.values() for scenario in scenarios if _is_observed(scenario)]
-    for scenario in observed[: max(0, requests - STANDARD_REQUESTS)]:
-        left_out.add(scenario.id)
+    weaker = sorted((item for scenarios in values.values() for item in scenarios if _weight(item) < 1), key=_weight)
+    left_out.update(scenario.id for scenario in weaker[: max(0, requests - STANDARD_REQUESTS)])
     return left_out
 
 
@@ -94,9 +94,9 @@ def _weigh(scenarios: list[Scenario]) -> float:
     return (len(scenarios) - 1) / (2 if accepted else 1)
 
 
-def _is_observed(scenario: Scenario) -> bool:
-    """Return whether the only fact that a scenario tests is one that the document leaves open."""
-    return scenario.subject is not None and scenario.subject.keyword is Keyword.MAY
+def _weight(scenario: Scenario) -> float:
+    """Return how much the fact that a scenario tests matters, relative to a MUST."""
+    return 0.0 if scenario.subject is None else WEIGHTS[scenario.subject.keyword] / WEIGHTS[Keyword.MUST]
 
 
 def _choose_few(plan: Plan) -> set[tuple[str, str]]:

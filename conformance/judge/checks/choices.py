@@ -45,7 +45,12 @@ def every_choice_finishes(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("choices.all-speak", on=SEVERAL)
 def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Each of several choices has an answer: none is empty while others are not."""
+    """Each of several choices has an answer: none is empty while others are not.
+
+    Not judged of models that reason: the marks around reasoning may use up the tokens of a choice.
+    """
+    if any(choice.reasoning for choice in exchange.choices.values()):
+        raise NotExercised("the answer has reasoning")
     has_answer = {
         index: bool(choice.content or choice.reasoning or choice.tool_calls)
         for index, choice in exchange.choices.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import REASONING_TAGS
@@ -61,7 +61,13 @@ def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Find
 
 @check("reasoning.answer-follows", on=not_generated(ANSWER))
 def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Reasoning that ended by itself is followed by an answer: content or a tool call."""
+    """Reasoning that ended by itself is followed by an answer: content or a tool call.
+
+    Not judged if the request has stop strings or stop tokens, which may occur in the reasoning.
+    """
+    sent: Any = exchange.request_json
+    if sent.get("stop") or sent.get("stop_token_ids"):
+        raise NotExercised("a stop string may occur in the reasoning")
     thinking = {index: choice for index, choice in exchange.choices.items() if choice.reasoning}
     if not thinking:
         raise NotExercised("the answer has no reasoning")

@@ -51,7 +51,7 @@ def test_every_mutant_is_in_the_module_of_the_same_name_as_its_check() -> None:
 SHOWN_ELSEWHERE = {
     *("gzip-refused", "own-clients-only", "cookies-refused", "user-agents-refused", "traces-refused"),
     *("tool-type-lists-refused", "tool-nested-types-refused", "tool-untyped-properties-fail"),
-    "tools-without-parameters-refused",
+    "tools-that-take-nothing-refused",
     *("text-of-the-stream-again", "texts-drift", "cached-tokens-uncounted", "middle-of-prompts-dropped"),
 }
 """Faults that checks of another folder detect: a valid request is refused, or answers are wrong."""

@@ -80,7 +80,7 @@ def _require_parameters(request: ServedRequest) -> None:
 
 
 bare_tools_refused = hooked_fault(
-    "tools-without-parameters-refused",
+    "tools-that-take-nothing-refused",
     "A function without parameters is refused.",
     request=_require_parameters,
     applies_to=calls,
