@@ -196,6 +196,9 @@ EXPECTED_ANSWER = Applicability(  # whatever the response is
         _expects_any(scenario, step, contract) and step.expect == "answer" and not is_generated(scenario, step)
     )
 )
+POSSIBLE_ANSWER = Applicability(  # whatever the response is, also if the request may be refused
+    lambda scenario, step, contract: _expects_any(scenario, step, contract) and not is_generated(scenario, step)
+)
 EXPECTED_STREAM = Applicability(
     lambda scenario, step, contract: (
         _expects_stream(scenario, step, contract) and step.expect == "answer" and not is_generated(scenario, step)

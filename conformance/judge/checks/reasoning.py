@@ -63,11 +63,14 @@ def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Find
 def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Reasoning that ended by itself is followed by an answer: content or a tool call.
 
-    Not judged if the request has stop strings or stop tokens, which may occur in the reasoning.
+    Not judged if the request has stop strings or stop tokens, which may occur in the reasoning, or if answers are
+    sampled: any token may be the last one.
     """
     sent: Any = exchange.request_json
     if sent.get("stop") or sent.get("stop_token_ids"):
         raise NotExercised("a stop string may occur in the reasoning")
+    if sent.get("temperature") != 0:
+        raise NotExercised("the answer is sampled and may end anywhere")
     thinking = {index: choice for index, choice in exchange.choices.items() if choice.reasoning}
     if not thinking:
         raise NotExercised("the answer has no reasoning")

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.answer_fields import answer_object, check_created, names_model, requested_model
-from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, summarize, summarize_with_type
+from conformance.judge.applicability import (
+    EXPECTED_ANSWER,
+    PLAIN_ANSWER,
+    POSSIBLE_ANSWER,
+    summarize,
+    summarize_with_type,
+)
+from conformance.judge.evidence.context import require_short_enough
 from conformance.judge.schema_fields import unknown_fields
 from openapi.stream.event_order import reports_error
 
@@ -18,17 +25,20 @@ if TYPE_CHECKING:
 
 @check("answer.accepted", on=EXPECTED_ANSWER, invalidates=("response",))
 def valid_request_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A valid request is answered with status 200."""
+    """A valid request is answered with status 200, unless its prompt is longer than the server takes."""
+    require_short_enough(exchange)
     if exchange.status != 200 or not exchange.complete:
         yield Finding("/status", "200 and a complete body", summarize(exchange))
 
 
-@check("answer.no-error-inside", on=EXPECTED_ANSWER, invalidates=("response",))
-def success_holds_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer with status 200 does not report an error in its body.
+@check("answer.no-error-inside", on=POSSIBLE_ANSWER, invalidates=("response",))
+def success_holds_no_error(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An answer with status 200 does not report an error in its body, also if the request may be refused.
 
     Clients that trust the status would count the request as successful.
     """
+    if exchange.status != 200 and context.step.expect == "either":
+        raise NotExercised("the request is refused, as it may be")
     if exchange.status != 200:
         raise NotObserved(f"the status is {exchange.status}")
     if not exchange.is_stream and reports_error(exchange.json):

@@ -242,6 +242,8 @@ def entries_end_with_the_stop_text(exchanges: Mapping[str, Exchange], _: Context
     """The entries of an answer that a stop string ends are those of its text, followed at most by those of the stop
     string: the token that completes it is the last one.
     """
+    if any(choice.reasoning for exchange in exchanges.values() for choice in exchange.choices.values()):
+        raise NotExercised("the entries are also those of the reasoning")
     whole = (exchanges["told"].content() or "").encode(errors="replace")
     for name in ("halted", "halted-streamed"):
         exchange = exchanges[name]

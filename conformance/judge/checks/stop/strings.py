@@ -94,8 +94,10 @@ def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], 
 def check_stopped(whole: Exchange, stopped: Exchange, context: Context, name: str) -> Iterator[Finding]:
     """Yield a finding unless an answer is the unstopped one up to its stop string.
 
-    Raises NotExercised if greedy answers do not repeat.
+    Raises NotExercised if greedy answers do not repeat, or if the stop string may occur in reasoning.
     """
+    if any(choice.reasoning for exchange in (whole, stopped) for choice in exchange.choices.values()):
+        raise NotExercised("a stop string may occur in the reasoning")
     expected = _up_to(whole.content() or "", _stop_of(stopped), included=not _left_out(stopped, context))
     yield from _check_text(whole.content() or "", stopped.content() or "", expected, f"/{name}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.answer_fields import FINISH_REASONS
 from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, summarize, summarize_with_type
+from conformance.judge.evidence.context import require_short_enough
 from conformance.judge.streams import choices, chunks, order_findings
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ def _requests_usage(exchange: Exchange) -> bool:
 
 @check("stream.accepted", on=EXPECTED_STREAM, invalidates=("response",))
 def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request with `stream: true` is answered with a complete event stream."""
+    """A request with `stream: true` is answered with a complete event stream, unless its prompt is longer than the
+    server takes.
+    """
+    require_short_enough(exchange)
     if exchange.status != 200 or not exchange.complete:
         yield Finding("/status", "200 and a complete stream", summarize(exchange))
     elif not exchange.is_stream:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @mutant("effects.temperature-varies", steps="*")
 def every_answer_is_greedy(exchange: Exchange) -> Exchange:
     """Every answer is the greedy one, whatever the temperature is."""
-    return with_text(exchange, STORY)
+    return with_text(exchange, STORY) if exchange.succeeded else exchange
 
 
 @mutant("effects.widest-leaves-all", steps="[gw][ri][ed][ed]*")

@@ -69,7 +69,8 @@ def longer_answer_counts_one_token(exchange: Exchange) -> Exchange:
 @mutant("usage.choices-summed")
 def first_choice_alone_is_counted(exchange: Exchange) -> Exchange:
     """Only the first of several choices is counted, without its last token."""
-    limit = int(exchange.request_json["max_tokens"]) - 1
+    sent = exchange.request_json
+    limit = int(sent.get("max_tokens") or sent["max_completion_tokens"]) - 1
 
     def edit(usage: dict[str, Any]) -> None:
         usage.update(completion_tokens=limit, total_tokens=usage["prompt_tokens"] + limit)
