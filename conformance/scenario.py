@@ -112,7 +112,7 @@ class StopFrom:
 
 
 def _is_pattern(text: str) -> bool:
-    """Return whether a text, read as a regular expression, does not match itself."""
+    """Return whether a string, read as a regular expression, does not match itself."""
     try:
         return re.fullmatch(text, text) is None
     except re.error:

@@ -26,15 +26,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from conformance.judge.evidence.failure import gather_failure, select_failing
 from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
-from conformance.judge.failure import gather_failure, select_failing
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.exchange import Exchange
-    from conformance.judge.failure import ErrorKey, Evidence, Failure, ValueKey
+    from conformance.judge.evidence.failure import ErrorKey, Evidence, Failure, ValueKey
     from conformance.judge.judgement import Judgement
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
