@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from conformance.judge.evidence.failure import gather_failure, select_failing
+from conformance.judge.evidence.failed_requirement import gather_failure, select_failing
 from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
 from openapi.contract.contract import Keyword
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.exchange import Exchange
-    from conformance.judge.evidence.failure import ErrorKey, Evidence, Failure, ValueKey
+    from conformance.judge.evidence.failed_requirement import ErrorKey, Evidence, FailedRequirement, ValueKey
     from conformance.judge.judgement import Judgement
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
@@ -89,7 +89,7 @@ def find_causes(
 
 def _prefer_keywords(
     roots: list[str],
-    failures: Sequence[Failure],
+    failures: Sequence[FailedRequirement],
     explained_by: Mapping[str, list[set[str]]],
     explains: Mapping[str, int],
 ) -> list[str]:
@@ -106,7 +106,7 @@ def _prefer_keywords(
 
 def _prefer_parameters(
     roots: list[str],
-    failures: Sequence[Failure],
+    failures: Sequence[FailedRequirement],
     explained_by: Mapping[str, list[set[str]]],
     explains: Mapping[str, int],
 ) -> list[str]:
@@ -174,7 +174,7 @@ def _attribute(roots: Sequence[str], explained_by: Mapping[str, list[set[str]]])
     return causes
 
 
-def _explain(failures: Sequence[Failure]) -> dict[str, list[set[str]]]:
+def _explain(failures: Sequence[FailedRequirement]) -> dict[str, list[set[str]]]:
     """Return for every failure, and each of its findings, which other failures explain it."""
     by_exchange: dict[str, list[tuple[str, Evidence]]] = {}
     by_key: dict[ErrorKey | ValueKey, set[str]] = {}

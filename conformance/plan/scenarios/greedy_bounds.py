@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends
-from conformance.plan.scenarios.fitting import complete_body
+from conformance.plan.scenarios.fitting import complete_body, neutral_values
 from conformance.scenario import Scenario, Step
 from openapi.description.validation import Validator
 
@@ -38,7 +38,8 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
         return not validator.request_problems(complete_body({"model": "m", **body}, contract))
 
     told = TOLD if all(_supports(contract, name) for name in TOLD) else {}
-    base = next((body for body in ({**GREEDY, **told}, GREEDY) if is_allowed(body)), None)
+    greedy = {**GREEDY, **neutral_values(contract)}
+    base = next((body for body in ({**greedy, **told}, greedy) if is_allowed(body)), None)
     if base is None or not _supports(contract, "temperature"):
         return ()
     steps = [

@@ -9,16 +9,26 @@ from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import not_generated, why_unanswered
 from conformance.judge.checks.logprobs.entries import REQUESTED, ROUNDING
 from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice, first_entries
+from openapi.contract.contract import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+    from openapi.contract.contract import Contract
 
 TIE = 0.1  # tokens with a smaller difference count as equally likely
 DRIFT = 0.3  # allowed difference between two runs: steps of bfloat16 logits are an eighth or a quarter
 WITHIN = math.exp(1 / 16)  # half a step of bfloat16 between 16 and 32, where the logits of likely tokens are
 SEVERAL = 4  # tokens; fewer may agree by chance
+CHANGING: Mapping[str, float | None] = {
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "repetition_penalty": 1,
+    "best_of": 1,
+    **dict.fromkeys(("logit_bias", "response_format", "tools", "use_beam_search")),
+}
+"""Parameters with which the chosen token may differ from the likeliest one, with the number that has no effect."""
 LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
 
@@ -56,9 +66,9 @@ def chosen_token_is_told_as_among_the_alternatives(exchange: Exchange, _: Contex
 
 
 @check("logprobs.greedy-token-is-likeliest", on=REQUESTED)
-def greedy_choice_is_the_likeliest_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def greedy_choice_is_the_likeliest_token(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """At temperature 0 no alternative is more likely than the chosen token."""
-    _require_greedy_choice(exchange)
+    _require_greedy_choice(exchange, context.contract)
     for entry in all_entries(exchange):
         best = max((item.logprob for item in entry.top), default=-math.inf)
         if best > entry.logprob + TIE:
@@ -66,12 +76,12 @@ def greedy_choice_is_the_likeliest_token(exchange: Exchange, _: Context) -> Iter
 
 
 @check("logprobs.greedy-token-is-listed", on=REQUESTED)
-def greedy_choice_stands_among_the_alternatives(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def greedy_choice_stands_among_the_alternatives(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """At temperature 0 the chosen tokens are among their alternatives: each entry belongs to its token.
 
     Reported if most of them are not: a few may be written differently there, or be one of many equally likely tokens.
     """
-    _require_greedy_choice(exchange)
+    _require_greedy_choice(exchange, context.contract)
     for index, entries in entries_by_choice(exchange).items():
         complete = [entry for entry in entries if entry.top and entry.identifies_token]
         listed = [entry for entry in complete if any(_is_same(item, entry) for item in entry.top)]
@@ -83,11 +93,12 @@ def greedy_choice_stands_among_the_alternatives(exchange: Exchange, _: Context) 
             )
 
 
-def _require_greedy_choice(exchange: Exchange) -> None:
+def _require_greedy_choice(exchange: Exchange, contract: Contract) -> None:
     """Raise NotExercised unless the chosen token is the one that the model considers likeliest."""
     sent: Any = exchange.request_json
-    changing = ("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "response_format", "tools")
-    if sent.get("temperature") != 0 or any(sent.get(name) for name in (*changing, "use_beam_search", "best_of")):
+    defaults = {name: item.default for name, item in contract.parameters.items() if item.default is not ABSENT}
+    in_effect = {name: value for name, value in {**defaults, **sent}.items() if name in CHANGING}
+    if sent.get("temperature") != 0 or any(value and value != CHANGING[name] for name, value in in_effect.items()):
         raise NotExercised("the chosen token may differ from the likeliest one")
 
 

@@ -92,7 +92,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedRequirement:
     """A failing requirement and all evidence for it.
 
     parameter: the only parameter that it is about, if there is one.
@@ -123,7 +123,7 @@ def gather_failure(
     contract: Contract,
     validator: Validator,
     model: str,
-) -> Failure:
+) -> FailedRequirement:
     requirement, check = group[0].assertion.requirement, group[0].assertion.check
     evidence: list[Evidence] = []
     for judgement in group:
@@ -146,7 +146,9 @@ def gather_failure(
     has_findings = bool(group[0].findings)
     parameters = {_parameter_of(judgement.assertion) for judgement in group}
     parameter = parameters.pop() if len(parameters) == 1 else None
-    return Failure(requirement.id, parameter, requirement.keyword, has_findings, tuple(dict.fromkeys(evidence)))
+    return FailedRequirement(
+        requirement.id, parameter, requirement.keyword, has_findings, tuple(dict.fromkeys(evidence))
+    )
 
 
 def _presupposed(judgement: Judgement, recorded: Mapping[tuple[str, str], Exchange]) -> tuple[str, ...]:
