@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CODED_STEPS: Final = ("plain", "plain-again", "plain-gzip", "plain-deflate")
 STREAMED_STEPS: Final = ("streamed", "streamed-gzip", "streamed-gzip-again")
+LARGE_STEPS: Final = ("streamed", "streamed-large", "streamed-large-again")
 MIN_ARRIVALS: Final = 8
 """Times at which a stream must have arrived to be compared: fewer may be read at once by chance."""
 MIN_SPAN_S: Final = 0.1
@@ -61,11 +62,26 @@ def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Contex
     Reported if a stream without gzip takes its time, and two with gzip take as long, but the text of both arrives all
     at once. Not judged if our own process stalled: the arrival times are then unknown.
     """
+    yield from _held_back(exchanges, STREAMED_STEPS, "without gzip")
+
+
+@relation("http.large-stream-in-time", over=LARGE_STEPS, unmet=why_unanswered)
+def stream_of_a_large_request_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream arrives bit by bit also if the request is large and has a stop string.
+
+    Reported if the stream of a small request takes its time, and those of two large ones take as long, but the text of
+    both arrives all at once. Not judged if our own process stalled: the arrival times are then unknown.
+    """
+    yield from _held_back(exchanges, LARGE_STEPS, "for a small request")
+
+
+def _held_back(exchanges: Mapping[str, Exchange], steps: tuple[str, ...], otherwise: str) -> Iterator[Finding]:
+    """Yield a finding if the text of the last two steps arrives at once, although that of the first one does not."""
     for exchange in exchanges.values():
         timed_response(exchange)
         if not exchange.is_stream:
             raise NotObserved("the answer is not a stream")
-    usual, *both = (_arrivals(exchanges[name]) for name in STREAMED_STEPS)
+    usual, *both = (_arrivals(exchanges[name]) for name in steps)
     span_s = usual[-1] - usual[0] if usual else 0.0
     if len(set(usual)) < MIN_ARRIVALS or span_s < MIN_SPAN_S:
         raise NotExercised("the answer was too fast or too short to judge its timing")
@@ -74,7 +90,7 @@ def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Contex
     if all(coded[-1] - coded[0] < AT_ONCE * span_s for coded in both):  # one burst may be the network's
         coded = both[0]
         got = f"{len(coded)} events within {(coded[-1] - coded[0]) * 1000:.1f} ms, after {coded[0]:.2f} s"
-        yield Finding("/streamed-gzip/events", f"events over about {span_s:.1f} s, as without gzip", got)
+        yield Finding(f"/{steps[1]}/events", f"events over about {span_s:.1f} s, as {otherwise}", got)
 
 
 def _arrivals(exchange: Exchange) -> list[float]:
