@@ -147,7 +147,7 @@ def key_is_refused_with_400(head: ResponseHead, body: Any, _request: ServedReque
     return body
 
 
-@wrapping_fault("key-remembered", applies_to=lambda contract: contract.auth == "bearer")
+@wrapping_fault("key-kept-for-a-connection", applies_to=lambda contract: contract.auth == "bearer")
 def key_is_remembered(app: ASGIApp, _contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """A request without a key is answered if the previous one on the connection had the right key."""
     known: dict[tuple[Any, ...], bytes] = {}

@@ -47,34 +47,34 @@ def _without_accents(text: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
-entities_decoded = converted("entities-decoded", html.unescape, "Character entities in messages are decoded.")
+entities_decoded = converted("prompt-entities-decoded", html.unescape, "Character entities in messages are decoded.")
 escapes_decoded = converted(
-    "escapes-decoded",
+    "prompt-escapes-decoded",
     lambda text: text.replace("\\n", "\n"),
     "An escaped line end in a message becomes one.",
     bugs=[154],
 )
 lines_joined = converted(
-    "lines-joined", lambda text: " ".join(text.split()), "All white space in messages becomes single spaces."
+    "prompt-lines-joined", lambda text: " ".join(text.split()), "All white space in messages becomes single spaces."
 )
 indentation_lost = converted(
-    "indentation-lost",
+    "prompt-indentation-lost",
     lambda text: re.sub(r"\n[ \t]+", "\n", text),
     "White space at the start of the lines of a message is dropped.",
 )
-accents_removed = converted("accents-removed", _without_accents, "Accents in messages are removed.", bugs=[155])
+accents_removed = converted("prompt-accents-removed", _without_accents, "Accents in messages are removed.", bugs=[155])
 only_ascii_read = converted(
-    "only-ascii-read",
+    "prompt-read-as-ascii",
     lambda text: text.encode("ascii", "replace").decode(),
     "Characters of messages that are not ASCII become question marks.",
     bugs=[155],
 )
 placeholders_filled = converted(
-    "placeholders-filled",
+    "prompt-placeholders-emptied",
     lambda text: re.sub(r"\{\{.*?\}\}", "", text),
     "Placeholders in messages are replaced by an empty value.",
     bugs=[153],
 )
 tags_stripped = converted(
-    "tags-stripped", lambda text: re.sub(r"<[^<>]*>", "", text), "What looks like a tag in a message is removed."
+    "prompt-tags-stripped", lambda text: re.sub(r"<[^<>]*>", "", text), "What looks like a tag in a message is removed."
 )

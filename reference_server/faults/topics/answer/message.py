@@ -66,7 +66,7 @@ def _allows_silence(contract: Contract) -> bool:
 
 
 empty_turns_fail = hooked_fault(
-    "empty-turns-fail",
+    "silent-assistant-500",
     "A conversation with an empty message of the assistant gets a 500.",
     request=_crash_on_silence,
     applies_to=_allows_silence,

@@ -40,12 +40,12 @@ models_continued = _known_if(
     "A model whose name continues the right one is answered.",
 )
 models_trimmed = _known_if(
-    "model-names-trimmed",
+    "models-with-blanks-known",
     lambda model, served: model.strip() == served,
     "White space around the name of a model is ignored.",
 )
 model_tags_ignored = _known_if(
-    "model-tags-ignored",
+    "models-with-tags-known",
     lambda model, served: model.partition(":")[0] == served,
     "What follows a colon in the name of a model is ignored.",
     bugs=(157,),

@@ -119,14 +119,14 @@ def _as_events(head: ResponseHead, body: Any) -> Any:
 
 
 long_prompts_fail = _if_long(
-    "overlong-prompts-fail",
+    "prompts-beyond-context-500",
     _with_status(500),
     "A prompt that does not fit the context gets a 500.",
     streamed=False,
     bugs=[158],
 )
 long_streams_end_at_once = _if_long(
-    "overlong-streams-end-at-once",
+    "streams-beyond-context-200",
     _as_events,
     "The stream for a prompt that does not fit the context has an error and `[DONE]`.",
     streamed=True,

@@ -120,13 +120,13 @@ def first_chunk_only(app: ASGIApp, _contract: Contract) -> App:
     return serve
 
 
-@wrapping_fault("ranges-refused")
+@wrapping_fault("range-header-refused")
 def ranges_are_refused(app: ASGIApp, contract: Contract) -> App:
     """A Range header gets a 416."""
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"range")), 416)
 
 
-@wrapping_fault("closing-streams-cut", bugs=[160])
+@wrapping_fault("streams-cut-on-close", bugs=[160])
 def closing_streams_are_cut(app: ASGIApp, _contract: Contract) -> App:
     """If the client asks to close the connection, the end of a stream is lost."""
 

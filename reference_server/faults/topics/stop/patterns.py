@@ -94,10 +94,12 @@ stops_of_blanks_missed = _missed(
     "stops-of-blanks-missed", lambda stop: not stop.strip(), "Stop strings of white space are never found."
 )
 long_stops_missed = _missed(
-    "long-stops-missed", lambda stop: len(stop) > 12, "Stop strings of more than 12 characters are never found."
+    "stops-of-many-letters-missed",
+    lambda stop: len(stop) > 12,
+    "Stop strings of more than 12 characters are never found.",
 )
 stops_of_line_ends_missed = _missed(
-    "stops-of-line-ends-missed",
+    "stops-of-line-feeds-missed",
     lambda stop: bool(stop) and not stop.strip("\r\n"),
     "Stop strings of line ends are never found.",
     bugs=(156,),

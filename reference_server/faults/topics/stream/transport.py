@@ -74,7 +74,7 @@ async def _held(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
 
 
 large_requests_hold_streams = hooked_fault(
-    "large-requests-hold-streams",
+    "streams-held-for-large-requests",
     "The stream for a request of more than 2,000 bytes is sent when it is complete.",
     pieces=_held,
     timeout_s=20,

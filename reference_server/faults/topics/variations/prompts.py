@@ -49,19 +49,22 @@ async def _after_prefill(body: bytes, request: ServedRequest) -> AsyncIterator[b
 
 
 prompts_composed = _prepared(
-    "prompts-composed",
+    "composed-by-the-tokenizer",
     lambda text: unicodedata.normalize("NFC", text),
     "The tokenizer composes characters and their accents.",
     bugs=[162],
 )
 prompts_trimmed = _prepared(
-    "prompts-trimmed", str.strip, "The chat template trims white space around messages.", bugs=[163]
+    "trimmed-by-the-template", str.strip, "The chat template trims white space around messages.", bugs=[163]
 )
 special_tokens_removed = _prepared(
-    "special-tokens-removed", lambda text: SPECIAL.sub("", text), "Special tokens in messages are removed.", bugs=[164]
+    "sanitized-special-tokens",
+    lambda text: SPECIAL.sub("", text),
+    "Special tokens in messages are removed.",
+    bugs=[164],
 )
 first_line_end_dropped = _prepared(
-    "first-line-end-dropped",
+    "first-line-feed-dropped",
     lambda text: text.removeprefix("\n"),
     "The chat template drops a line end at the start of a message.",
 )
@@ -69,5 +72,5 @@ context_of_characters = variation(
     "context-of-12000-characters", "Longer prompts are refused with 4xx, streamed or not.", request=_refuse_long
 )
 long_prompts_take_time = variation(
-    "long-prompts-take-time", "Answers to large requests begin later.", pieces=_after_prefill, timeout_s=20
+    "large-prompts-begin-late", "Answers to large requests begin later.", pieces=_after_prefill, timeout_s=20
 )
