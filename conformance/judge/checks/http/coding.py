@@ -20,6 +20,8 @@ LARGE_STEPS: Final = ("streamed", "streamed-large", "streamed-large-again")
 MIN_ARRIVALS: Final = 8
 """Times at which a stream must have arrived to be compared: fewer may be read at once by chance."""
 MIN_SPAN_S: Final = 0.1
+ALIKE: Final = 0.25
+"""Least part of the time of the other stream that a stream takes: the first one may have filled a cache."""
 AT_ONCE: Final = 0.1
 """Part of the time of the other stream within which nothing arrives bit by bit."""
 
@@ -85,7 +87,7 @@ def _held_back(exchanges: Mapping[str, Exchange], steps: tuple[str, ...], otherw
     span_s = usual[-1] - usual[0] if usual else 0.0
     if len(set(usual)) < MIN_ARRIVALS or span_s < MIN_SPAN_S:
         raise NotExercised("the answer was too fast or too short to judge its timing")
-    if any(len(coded) < MIN_ARRIVALS or coded[-1] < span_s / 2 for coded in both):
+    if any(len(coded) < MIN_ARRIVALS or coded[-1] < ALIKE * span_s for coded in both):
         raise NotExercised("the answers are not alike")
     if all(coded[-1] - coded[0] < AT_ONCE * span_s for coded in both):  # one burst may be the network's
         coded = both[0]
