@@ -61,8 +61,8 @@ def coded_answers_have_the_same_text(exchanges: Mapping[str, Exchange], _: Conte
 def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream arrives bit by bit also if the request accepts gzip: compression does not hold it back.
 
-    Reported if a stream without gzip takes its time, and two with gzip take as long, but the text of both arrives all
-    at once. Not judged if our own process stalled: the arrival times are then unknown.
+    Reported if a stream without gzip takes its time, and two with gzip take at least a quarter of it, but the text of
+    both arrives all at once. Not judged if our own process stalled: the arrival times are then unknown.
     """
     yield from _held_back(exchanges, STREAMED_STEPS, "without gzip")
 
@@ -71,8 +71,9 @@ def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Contex
 def stream_of_a_large_request_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream arrives bit by bit also if the request is large and has a stop string.
 
-    Reported if the stream of a small request takes its time, and those of two large ones take as long, but the text of
-    both arrives all at once. Not judged if our own process stalled: the arrival times are then unknown.
+    Reported if the stream of a small request takes its time, and those of two large ones take at least a quarter of
+    it, but the text of both arrives all at once. Not judged if our own process stalled: the arrival times are then
+    unknown.
     """
     yield from _held_back(exchanges, LARGE_STEPS, "for a small request")
 
