@@ -48,9 +48,12 @@ def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context
     compared. If it ends with "stop", two ends may be almost equally likely, so other greedy answers must repeat.
     """
     limited, unlimited = exchanges["limited"], exchanges["unlimited"]
-    if unlimited.failure is not None and unlimited.failure.kind == "disconnected-by-us":
+    if reason := why_unanswered(limited):
+        raise NotObserved(reason)
+    failure = unlimited.failure
+    if unlimited.response is not None and failure is not None and failure.kind == "disconnected-by-us":
         return
-    if reason := why_unanswered(limited) or why_unanswered(unlimited):
+    if reason := why_unanswered(unlimited):
         raise NotObserved(reason)
     text, found = (
         "".join(choice.reasoning + choice.content for choice in exchange.choices.values()).strip().rstrip("\ufffd")

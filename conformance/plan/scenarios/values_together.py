@@ -35,16 +35,18 @@ SUMMARY: Final = "valid values of several parameters are accepted together"
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return one scenario for each request."""
     bodies = enumerate(_pack(_list_bodies(contract), contract), 1)
-    return tuple(_scenario(number, body, values) for number, (body, values) in bodies if len(values) >= FEWEST)
+    return tuple(
+        _scenario(contract, number, body, values) for number, (body, values) in bodies if len(values) >= FEWEST
+    )
 
 
-def _scenario(number: int, body: Body, values: dict[str, Any]) -> Scenario:
+def _scenario(contract: Contract, number: int, body: Body, values: dict[str, Any]) -> Scenario:
     subject = Subject(
         requirement=f"parameters.together.values-{number}",
         check="parameters.valid-accepted",
         parameter="together",
         keyword=Keyword.MUST,
-        source="#request",
+        source=f"{contract.document.id}#request",
         summary=SUMMARY,
         value=values,
         expect="accept",

@@ -160,8 +160,12 @@ def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterat
         return
     needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
     rows = [step for step in needed if _is_in_range(step, contract)]
-    steps = _all_steps(row, rows, contract, place)
-    yield from (step for step in steps if _is_supported(step, contract))
+    kept: set[str] = set()
+    for step in _all_steps(row, rows, contract, place):
+        has_source = step.stop_from is None or step.stop_from.step in kept
+        if has_source and _is_supported(step, contract):
+            kept.add(step.name)
+            yield step
 
 
 def _all_steps(

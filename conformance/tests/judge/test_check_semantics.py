@@ -295,9 +295,9 @@ def test_a_body_with_several_defects_has_a_finding_for_each(mindie: Good) -> Non
 def test_one_defect_of_the_bytes_is_one_finding(mindie: Good) -> None:
     key = ("greedy", "streamed")
     exchange = mindie.exchanges[key]
-    changed = edit_frames(exchange, lambda frames: [replace(frames[0], raw=b"oops\n" + sse.encode("{}")), *frames])
+    changed = edit_frames(exchange, lambda frames: [replace(frames[0], raw=b"{oops\n" + sse.encode("{}")), *frames])
     (finding,) = judged(mindie, "stream.well-formed", key, changed).findings
-    assert (finding.where, finding.got) == ("/bytes/0", "'oops'")
+    assert (finding.where, finding.got) == ("/bytes/0", "'{oops'")
 
 
 def nameless(entry: dict[str, Any], data: list[int]) -> None:

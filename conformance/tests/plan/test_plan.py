@@ -134,9 +134,9 @@ def test_few_requests_show_every_selected_requirement_under_each_condition(patte
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_one_check_of_streams_needs_fewer_than_20_requests(dialect: str) -> None:
+def test_one_check_of_streams_needs_at_most_20_requests(dialect: str) -> None:
     contract = load(dialect)
-    assert draft(contract, everything(contract), ("stream.done-last",), depth="standard").requests < 20
+    assert draft(contract, everything(contract), ("stream.done-last",), depth="standard").requests <= 20
 
 
 def test_a_scenario_that_is_selected_by_name_keeps_all_its_steps() -> None:

@@ -29,8 +29,11 @@ TIMING: Final = frozenset({"slow-tokens", "slow-first-token"})
 """Variations that change only arrival times, which a replay keeps."""
 MAX_BODY: Final = 2**24
 VARIATIONS: Final[dict[str, Fault]] = {
-    fault.name: fault for fault in gather_faults().values() if fault.benign and fault.name not in TIMING
+    fault.name: fault
+    for fault in gather_faults().values()
+    if fault.benign and fault.affects != "sampling" and fault.name not in TIMING
 }
+"""Those that a replay shows: not how tokens are sampled."""
 
 
 class Replay:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 WITHOUT_CALLS = ("tool-calls-absent", "tool-calls-empty")
 """Variations of which one changes nothing in each dialect, because answers without tool calls are already like that."""
+UNSHOWN = (*WITHOUT_CALLS, "penalties-in-logprobs")
+"""Variations that no recorded answer of some dialects shows."""
 
 
 MAY_BE_UNEXERCISED = {
@@ -50,6 +52,8 @@ MAY_BE_UNEXERCISED = {
         *("errors.streamed-as-plain", "errors.envelopes-alike", "errors.names-the-parameter"),
         "errors.code-of-its-kind",
     },
+    "biases-limited": {"effects.bans-heeded"},
+    "penalties-in-logprobs": {"effects.penalties-whole"},
     "streams-of-one-choice": {"choices.streamed-as-plain", "usage.streamed-choices-as-plain"},
 }
 """Requirements that nothing shows where a server makes use of what its document allows, by variation."""
@@ -100,7 +104,8 @@ def test_variations_of_the_reference_server_are_not_reported(
 ) -> None:
     good, fault = read_good(dialect), replayed_variations.VARIATIONS[variation]
     changed = replayed_variations.replay(good, fault)
-    assert changed != good.exchanges or variation in WITHOUT_CALLS
+    differs = changed != good.exchanges  # an assertion of its own would print all exchanges
+    assert differs or variation in UNSHOWN
     again = judge(good, changed)
     assert [] == again.new_findings
     lost = {requirement for requirement, outcome in again.moved.items() if outcome is not Outcome.PASS}
@@ -195,6 +200,8 @@ def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(good:
 
     def change(exchange: Exchange) -> Exchange:
         if not exchange.content() or (exchange.request_json or {}).get("echo"):  # an echoed message stays
+            return exchange
+        if not str((exchange.request_json or {}).get("stop", "x")).strip():  # what is added has a blank
             return exchange
         changed_ids.append(exchange.id)
         # Structured output differs in leading spaces; zeros and ones are not banned words.
