@@ -72,7 +72,7 @@ class StopFrom:
 
     step: str
     length: int
-    place: Literal["middle", "start", "end", "mark", "blank"] = "middle"
+    place: Literal["middle", "start", "end", "mark", "blank", "line-end"] = "middle"
     form: Literal["text", "listed", "last-of-four", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
@@ -102,12 +102,14 @@ class StopFrom:
                 return [at for at in range(1, len(text)) if _is_pattern(text[at : at + self.length])]
             case "blank":
                 return [at for at in range(1, len(text)) if not text[at : at + self.length].strip()]
+            case "line-end":
+                return [at for at in range(1, len(text)) if text[at] == "\n"]
             case _:
                 return range(len(text) // 2, len(text) - self.length)
 
     def _is_first(self, text: str, start: int) -> bool:
         piece = text[start : start + self.length]
-        fits = bool(piece.strip()) != (self.place == "blank")
+        fits = bool(piece.strip()) != (self.place in ("blank", "line-end"))
         return len(piece) == self.length and fits and text.find(piece) == start
 
 

@@ -17,6 +17,7 @@ TIMING_CHECKS: Final = frozenset(
     {
         *("stream.arrives-bit-by-bit", "sse.events-arrive-singly", "sse.keep-alive-in-silence"),
         *("sse.closed-after-done", "disconnect.place-freed", "parallel.served-together", "http.coded-stream-in-time"),
+        "http.large-stream-in-time",
     }
 )
 """Checks whose result depends on how fast the server and this machine are."""

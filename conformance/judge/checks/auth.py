@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
-ALTERED = ("other-end", "shorter", "longer")
+ALTERED = ("other-end", "shorter", "longer", "missing")
 MIN_KEY_LENGTH = 12  # characters; a shorter key may occur in a body by chance
 
 
@@ -100,8 +100,8 @@ def scheme_is_read_in_any_case(exchange: Exchange, _: Context) -> Iterator[Findi
 
 @relation("auth.whole-key-compared", over=("right", *ALTERED))
 def keys_are_compared_whole(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A key that only begins like the right one is refused: with a different end, without its end, or with more at its
-    end.
+    """A key that only begins like the right one is refused on the connection on which the right one was sent: with a
+    different end, without its end, or with more at its end. So is a request without a key.
 
     Four characters are changed, because two keys in base64 that differ only in the last character may encode the same
     bytes.

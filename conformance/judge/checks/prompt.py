@@ -4,6 +4,7 @@ and where its answer begins.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
@@ -99,13 +100,33 @@ def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context)
         if name in bases or not base or not found:
             continue
         compared = True
-        if base.keys() == found.keys() and all(abs(base[token] - found[token]) < EXACT for token in base):
+        if _are_same(base, found):
             got = f"the same log-probabilities: {', '.join(f'{token!r} {value:.4f}' for token, value in base.items())}"
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other log-probabilities than without the other word", got[:200]
             )
     if not compared:
         raise NotExercised("the answers have too few alternatives")
+
+
+@series("prompt.every-character-read", scenario="prompts-that-look-alike")
+def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Two prompts that differ in a character lead to other log-probabilities: no character is converted or dropped.
+
+    The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
+    converted, lines joined, or runs of spaces shortened. Not judged if log-probabilities are rounded.
+    """
+    known = {name: found for name, exchange in exchanges.items() if (found := _alternatives(exchange))}
+    if len(known) < 2:
+        raise NotExercised("the answers have too few alternatives")
+    for first, second in combinations(known, 2):
+        if _are_same(known[first], known[second]):
+            yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", "the same ones")
+
+
+def _are_same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    """Return whether two lists of alternatives have the same tokens and log-probabilities."""
+    return first.keys() == second.keys() and all(abs(first[token] - second[token]) < EXACT for token in first)
 
 
 def _alternatives(exchange: Exchange) -> dict[str, float]:

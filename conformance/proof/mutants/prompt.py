@@ -40,6 +40,12 @@ def _constant(choice: dict[str, Any]) -> None:
         entry["top_logprobs"] = [{"token": token, "logprob": -1.23456, "bytes": None} for token in "abc"]
 
 
+@mutant("prompt.every-character-read", scenario="prompts-that-look-alike", steps="*")
+def characters_are_not_read(exchange: Exchange) -> Exchange:
+    """No character of a prompt reaches the model."""
+    return edit_choice(exchange, _constant)
+
+
 @mutant("prompt.every-word-read", steps="long*")
 def words_are_not_read(exchange: Exchange) -> Exchange:
     """The start and the end of a long prompt do not reach the model."""

@@ -312,3 +312,11 @@ def test_a_stop_string_cannot_be_cut_from_a_step_that_is_not_answered_before(
     with pytest.raises(HarnessError, match=f"scenario s: step 'b' cuts its stop string .* 'a', but {why}"):
         Scenario("s", "x", steps, **others)
     assert Scenario("s", "x", (Step("a", body={}), STOPPED)).steps[1] is STOPPED
+
+
+@pytest.mark.parametrize(
+    ("place", "length", "expected"),
+    [("mark", 3, "(on"), ("blank", 1, " "), ("line-end", 1, "\n")],
+)
+def test_a_stop_string_is_cut_at_its_place(place: Any, length: int, expected: str) -> None:
+    assert expected == StopFrom("a", length, place).cut("a(one) two\nthree")

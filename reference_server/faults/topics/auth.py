@@ -145,3 +145,25 @@ def key_is_refused_with_400(head: ResponseHead, body: Any, _request: ServedReque
     if head.status in (401, 403):
         head.status = 400
     return body
+
+
+@wrapping_fault("key-kept-for-a-connection", applies_to=lambda contract: contract.auth == "bearer")
+def key_is_remembered(app: ASGIApp, _contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """A request without a key is answered if the previous one on the connection had the right key."""
+    known: dict[tuple[Any, ...], bytes] = {}
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        client = tuple(scope["client"] or ())
+        sent = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        headers = (
+            scope["headers"] if sent or client not in known else [*scope["headers"], (b"authorization", known[client])]
+        )
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200 and sent:
+                known[client] = sent
+            await send(message)
+
+        await app({**scope, "headers": headers}, receive, note)
+
+    return serve

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +13,7 @@ from reference_server.faults.decorators import (
     fault,
     has_parameters,
     hooked_fault,
+    message_of,
     requires_check,
     sampling_fault,
 )
@@ -277,4 +280,22 @@ streamed_logprobs_past_the_stop = hooked_fault(
     chunk=_add_entries,
     applies_to=lambda contract: BUTTON(contract) and "logprobs-in-streams" not in contract.rules,
     bugs=[151],
+)
+
+
+def _edited_text(name: str, edit: Callable[[str], str], line: str) -> Fault:
+    """Make a fault that converts the text of answers, not their log-probabilities."""
+
+    def change(choice: Json, _request: ServedRequest) -> None:
+        if isinstance(message_of(choice).get("content"), str):
+            message_of(choice)["content"] = edit(message_of(choice)["content"])
+
+    return choice_fault(name, change, line, applies_to=BUTTON)
+
+
+text_escaped = _edited_text(
+    "text-escaped-for-html", lambda text: html.escape(text, quote=False), "Answers are escaped for HTML."
+)
+text_on_one_line = _edited_text(
+    "text-on-one-line", lambda text: re.sub(r"\s+", " ", text), "Line ends and runs of blanks in answers become blanks."
 )

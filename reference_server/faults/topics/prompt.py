@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import re
+import unicodedata
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import fault, has_parameters
+from reference_server.faults.decorators import fault, has_parameters, hooked_fault, requires_check
+from reference_server.faults.request_edits import text_messages
 from reference_server.faults.topics.output import forgotten
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
 
 
@@ -22,3 +30,51 @@ def cuts_the_other_side(request: ServedRequest) -> None:
     side = request.payload.get("truncation_side")
     if side in ("left", "right"):
         request.payload["truncation_side"] = "right" if side == "left" else "left"
+
+
+def converted(name: str, convert: Callable[[str], str], line: str, **options: Any) -> Fault:
+    """Make a fault that converts the text of every message."""
+
+    def change(request: ServedRequest) -> None:
+        for message in text_messages(request):
+            message["content"] = convert(message["content"])
+
+    return hooked_fault(name, line, request=change, applies_to=requires_check("prompt.every-character-read"), **options)
+
+
+def _without_accents(text: str) -> str:
+    letters = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+entities_decoded = converted("prompt-entities-decoded", html.unescape, "Character entities in messages are decoded.")
+escapes_decoded = converted(
+    "prompt-escapes-decoded",
+    lambda text: text.replace("\\n", "\n"),
+    "An escaped line end in a message becomes one.",
+    bugs=[154],
+)
+lines_joined = converted(
+    "prompt-lines-joined", lambda text: " ".join(text.split()), "All white space in messages becomes single spaces."
+)
+indentation_lost = converted(
+    "prompt-indentation-lost",
+    lambda text: re.sub(r"\n[ \t]+", "\n", text),
+    "White space at the start of the lines of a message is dropped.",
+)
+accents_removed = converted("prompt-accents-removed", _without_accents, "Accents in messages are removed.", bugs=[155])
+only_ascii_read = converted(
+    "prompt-read-as-ascii",
+    lambda text: text.encode("ascii", "replace").decode(),
+    "Characters of messages that are not ASCII become question marks.",
+    bugs=[155],
+)
+placeholders_filled = converted(
+    "prompt-placeholders-emptied",
+    lambda text: re.sub(r"\{\{.*?\}\}", "", text),
+    "Placeholders in messages are replaced by an empty value.",
+    bugs=[153],
+)
+tags_stripped = converted(
+    "prompt-tags-stripped", lambda text: re.sub(r"<[^<>]*>", "", text), "What looks like a tag in a message is removed."
+)

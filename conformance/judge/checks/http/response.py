@@ -129,7 +129,10 @@ def answer_is_kept_by_no_cache(exchange: Exchange, _: Context) -> Iterator[Findi
 
 @check("http.connection-kept-open", on=CHAT)
 def connection_is_kept_open(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The connection stays open after an answer, so that the next request can reuse it."""
+    """The connection stays open after an answer, so that the next request can reuse it, unless the client closes it."""
+    asked = [value for name, value in exchange.request.headers if name.lower() == "connection"]
+    if any("close" in value.lower() for value in asked):
+        raise NotExercised("the request asks to close the connection")
     found = exchange.header("connection") or ""
     if "close" in [word.strip().lower() for word in found.split(",")]:
         yield Finding("/headers/connection", "keep-alive", found)

@@ -153,10 +153,10 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 
 def _all_become_text(choice: AccumulatedChoice, entries: list[LogprobEntry]) -> bool:
-    """Tell whether all tokens of a choice are part of its text: none is special, reasoning or a call."""
+    """Tell whether all tokens of a choice but the last are part of its text: none is special, reasoning or a call."""
     if choice.reasoning or choice.tool_calls:
         return False
-    if any(SPECIAL_TOKEN.fullmatch(entry.token) and entry.token not in choice.content for entry in entries):
+    if any(SPECIAL_TOKEN.fullmatch(entry.token) and entry.token not in choice.content for entry in entries[:-1]):
         return False
     tagged = REASONING_TAGS.search("".join(entry.token for entry in entries))
     return not tagged or REASONING_TAGS.search(choice.content) is not None

@@ -47,7 +47,15 @@ def marks_end_the_answer(exchanges: Mapping[str, Exchange], context: Context) ->
         yield from check_stopped(exchanges["echoed"], exchanges[name], context, name)
 
 
+@relation("stop.line-ends-end-the-answer", over=("echoed", "at-a-line-end-streamed"), unmet=why_unanswered)
+def line_ends_end_the_answer(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A stop string of a line end ends a stream where it occurs."""
+    yield from check_stopped(
+        exchanges["echoed"], exchanges["at-a-line-end-streamed"], context, "at-a-line-end-streamed"
+    )
+
+
 @relation("stop.blanks-end-the-answer", over=("echoed", "at-a-blank"), unmet=why_unanswered)
 def blanks_end_the_answer(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A stop string of a space or a line end ends the answer where it occurs."""
+    """A stop string of white space ends the answer where it occurs."""
     yield from check_stopped(exchanges["echoed"], exchanges["at-a-blank"], context, "at-a-blank")

@@ -37,3 +37,9 @@ def compressed_answer_is_another(exchange: Exchange) -> Exchange:
 def compressed_stream_is_held_back(exchange: Exchange) -> Exchange:
     """The compressed stream arrives at once, at its end."""
     return deliver_at_once(exchange, response_of(exchange).ended_at_s)
+
+
+@mutant("http.large-stream-in-time", steps="streamed-large*")
+def stream_of_a_large_request_is_held_back(exchange: Exchange) -> Exchange:
+    """The stream of a large request arrives at once, at its end."""
+    return deliver_at_once(exchange, response_of(exchange).ended_at_s)

@@ -23,6 +23,12 @@ def marks_match_nothing(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: f"{text}{exchange.request_json['stop']} and so on")
 
 
+@mutant("stop.line-ends-end-the-answer", steps="at-a-line-end-streamed")
+def line_ends_match_nothing(exchange: Exchange) -> Exchange:
+    """A stop string of a line end is not found."""
+    return edit_text(exchange, lambda text: f"{text}{exchange.request_json['stop']}and so on")
+
+
 @mutant("stop.blanks-end-the-answer", steps="at-a-blank")
 def blanks_match_nothing(exchange: Exchange) -> Exchange:
     """A stop string of a space is not found."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import choice_fault, fault, message_of
+from openapi.description.validation import Validator
+from reference_server.faults.decorators import choice_fault, fault, hooked_fault, message_of
+from reference_server.faults.request_edits import failed, text_messages
 from reference_server.faults.topics.logprobs import BUTTON
 
 if TYPE_CHECKING:
-    from reference_server.faults.hooks import Json, ServedRequest
+    from openapi.contract.contract import Contract
+    from reference_server.faults.hooks import CannedResponse, Json, ServedRequest
 
 
 def _drop_content(choice: Json, _request: ServedRequest) -> None:
@@ -48,4 +51,24 @@ def _cut(choice: Json, _request: ServedRequest) -> None:
 
 characters_cut_plain = choice_fault(
     "characters-cut-plain", _cut, "Non-ASCII characters become U+FFFD in plain answers.", streamed=False, bugs=[13]
+)
+
+
+def _crash_on_silence(request: ServedRequest) -> CannedResponse | None:
+    silent = [message for message in text_messages(request) if message.get("role") == "assistant"]
+    return failed(request) if any(message["content"] == "" for message in silent) else None
+
+
+def _allows_silence(contract: Contract) -> bool:
+    said = [("user", "Hello!"), ("assistant", ""), ("user", "Hello!")]
+    messages = [{"role": role, "content": content} for role, content in said]
+    return not Validator(contract).request_problems({"model": contract.default_model, "messages": messages})
+
+
+empty_turns_fail = hooked_fault(
+    "silent-assistant-500",
+    "A conversation with an empty message of the assistant gets a 500.",
+    request=_crash_on_silence,
+    applies_to=_allows_silence,
+    bugs=[152],
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import ResponseHead, ServedRequest
 
 
-def _known_if(name: str, matches: Callable[[str, str], bool], line: str) -> Fault:
+def _known_if(name: str, matches: Callable[[str, str], bool], line: str, *, bugs: tuple[int, ...] = ()) -> Fault:
     """Make a fault that takes some unknown models for the served one."""
 
     def take(request: ServedRequest) -> None:
@@ -21,7 +21,7 @@ def _known_if(name: str, matches: Callable[[str, str], bool], line: str) -> Faul
         if isinstance(model, str) and matches(model, served):
             request.payload["model"] = served
 
-    return hooked_fault(name, line, request=take)
+    return hooked_fault(name, line, request=take, bugs=bugs)
 
 
 models_by_beginning = _known_if(
@@ -38,6 +38,17 @@ models_continued = _known_if(
     "models-continued",
     lambda model, served: model.startswith(served),
     "A model whose name continues the right one is answered.",
+)
+models_trimmed = _known_if(
+    "models-with-blanks-known",
+    lambda model, served: model.strip() == served,
+    "White space around the name of a model is ignored.",
+)
+model_tags_ignored = _known_if(
+    "models-with-tags-known",
+    lambda model, served: model.partition(":")[0] == served,
+    "What follows a colon in the name of a model is ignored.",
+    bugs=(157,),
 )
 models_in_any_case = _known_if(
     "model-case-ignored",

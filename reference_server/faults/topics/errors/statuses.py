@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
+from openapi.stream import sse
 from reference_server.faults.decorators import fault, hooked_fault
+from reference_server.faults.hooks import DONE
 from reference_server.faults.topics.errors.refusal import ANSWER
 from reference_server.faults.topics.errors.response import BAD
 
@@ -88,3 +92,43 @@ def errors_in_answers(response: Json, request: ServedRequest) -> None:
     """A valid request with a seed gets an answer that also reports an error."""
     if request.payload.get("seed") is not None:
         response["err_msg"] = "inference failed"
+
+
+TOO_LONG: Final = 15_000
+"""Characters of a body whose prompt does not fit the context of the reference server."""
+
+
+def _if_long(
+    name: str, edit: Callable[[ResponseHead, Any], Any], line: str, *, streamed: bool, bugs: list[int]
+) -> Fault:
+    """Make a fault that changes the refusal of a very long prompt."""
+
+    def change(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
+        applies = (
+            head.status in BAD and len(request.body) > TOO_LONG and (request.payload.get("stream") is True) == streamed
+        )
+        return edit(head, body) if applies else body
+
+    return hooked_fault(name, line, refusal=change, bugs=bugs)
+
+
+def _as_events(head: ResponseHead, body: Any) -> Any:
+    head.status = 200
+    head.headers["content-type"] = sse.MEDIA_TYPE
+    return sse.encode(orjson.dumps(body)) + DONE
+
+
+long_prompts_fail = _if_long(
+    "prompts-beyond-context-500",
+    _with_status(500),
+    "A prompt that does not fit the context gets a 500.",
+    streamed=False,
+    bugs=[158],
+)
+long_streams_end_at_once = _if_long(
+    "streams-beyond-context-200",
+    _as_events,
+    "The stream for a prompt that does not fit the context has an error and `[DONE]`.",
+    streamed=True,
+    bugs=[159],
+)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.hooks import DONE
 from reference_server.faults.http_gate import chat_requests, header_of, refuse_matching
 
 if TYPE_CHECKING:
@@ -115,5 +116,26 @@ def first_chunk_only(app: ASGIApp, _contract: Contract) -> App:
             return {**await receive(), "more_body": False}
 
         await app(scope, receive_first, send)
+
+    return serve
+
+
+@wrapping_fault("range-header-refused")
+def ranges_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A Range header gets a 416."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"range")), 416)
+
+
+@wrapping_fault("streams-cut-on-close", bugs=[160])
+def closing_streams_are_cut(app: ASGIApp, _contract: Contract) -> App:
+    """If the client asks to close the connection, the end of a stream is lost."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_first(message: Message) -> None:
+            body = message.get("body", b"")
+            await send({**message, "body": b""} if body.endswith(DONE) else message)
+
+        closing = header_of(scope, b"connection").lower() == b"close"
+        await app(scope, receive, send_first if closing else send)
 
     return serve

@@ -51,7 +51,7 @@ def _matched(name: str, compile_stop: Callable[[str], str], line: str) -> Fault:
     return hooked_fault(name, line, answer=cut, applies_to=has_parameters("stop"))
 
 
-def _missed(name: str, is_missed: Callable[[str], bool], line: str) -> Fault:
+def _missed(name: str, is_missed: Callable[[str], bool], line: str, *, bugs: tuple[int, ...] = ()) -> Fault:
     """Make a fault that never finds some stop strings."""
 
     def change(request: ServedRequest) -> None:
@@ -61,7 +61,7 @@ def _missed(name: str, is_missed: Callable[[str], bool], line: str) -> Fault:
             if not kept:
                 del request.payload["stop"]
 
-    return hooked_fault(name, line, request=change, applies_to=has_parameters("stop"))
+    return hooked_fault(name, line, request=change, applies_to=has_parameters("stop"), bugs=bugs)
 
 
 def _unescape(stop: str) -> list[str]:
@@ -92,4 +92,15 @@ stops_with_marks_missed = _missed(
 )
 stops_of_blanks_missed = _missed(
     "stops-of-blanks-missed", lambda stop: not stop.strip(), "Stop strings of white space are never found."
+)
+long_stops_missed = _missed(
+    "stops-of-many-letters-missed",
+    lambda stop: len(stop) > 12,
+    "Stop strings of more than 12 characters are never found.",
+)
+stops_of_line_ends_missed = _missed(
+    "stops-of-line-feeds-missed",
+    lambda stop: bool(stop) and not stop.strip("\r\n"),
+    "Stop strings of line ends are never found.",
+    bugs=(156,),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.decorators import fault
+from reference_server.faults.decorators import fault, hooked_fault
 from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from reference_server.faults.hooks import ResponseHead, ServedRequest
 
@@ -55,3 +56,27 @@ def half_surrogate(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
 def last_event_open(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The blank line after `[DONE]` is missing."""
     yield frame.removesuffix(b"\n") if frame == DONE else frame
+
+
+LARGE: Final = 2_000
+EVENT_S: Final = 0.01
+"""How long an event takes, so that a stream that is held back can be told from one that is fast."""
+
+
+async def _held(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
+    await asyncio.sleep(EVENT_S)
+    if len(request.body) < LARGE:
+        yield body
+        return
+    request.state["held"] = [*request.state.get("held", ()), body]
+    if body.endswith(DONE):
+        yield b"".join(request.state["held"])
+
+
+large_requests_hold_streams = hooked_fault(
+    "streams-held-for-large-requests",
+    "The stream for a request of more than 2,000 bytes is sent when it is complete.",
+    pieces=_held,
+    timeout_s=20,
+    bugs=[161],
+)
