@@ -57,3 +57,15 @@ def failed(request: ServedRequest) -> CannedResponse:
     """Return the dialect's error for a failed engine."""
     status, body = request.contract.errors.render("engine_failure", "internal error")
     return CannedResponse(status, orjson.dumps(body))
+
+
+def keep_last(names: tuple[str, ...]) -> Callable[[ServedRequest], None]:
+    """Return an edit that adds the last values of these parameters to requests that lack them."""
+    kept: Json = {}
+
+    def keep(request: ServedRequest) -> None:
+        kept.update({name: request.payload[name] for name in names if request.payload.get(name) is not None})
+        for name, value in kept.items():
+            request.payload.setdefault(name, value)
+
+    return keep

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 LIMIT: Final = 10  # tokens
-PER_REQUEST: Final = 6
+PER_REQUEST: Final = 7
 """Parameters that a request combines. With more of them one fault hides another, with fewer more requests are sent."""
 INSTRUCTIONS: Final = {"role": "system", "content": "Answer in plain words."}
 QUESTION: Final = {"role": "user", "content": "Anna"}

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.decorators import choice_fault, has_parameters, hooked_fault, requires_check
+from reference_server.faults.decorators import (
+    choice_fault,
+    choices_of,
+    fault,
+    has_parameters,
+    hooked_fault,
+    message_of,
+    requires_check,
+)
 from reference_server.faults.request_edits import null_as
 from reference_server.faults.topics.choices import ONE
 from reference_server.faults.topics.structured import STRUCTURED, has_form, has_forms
@@ -182,3 +190,19 @@ cut_calls_end_with_tool_calls = choice_fault(
     applies_to=calls,
     bugs=[52],
 )
+
+
+INT32_GREATEST: Final = 2**31 - 1
+
+
+ROOM: Final = 4096  # tokens of a context
+
+
+@fault("greatest-limit-leaves-nothing", "answer", bugs=[164])
+def greatest_limit_leaves_nothing(answer: Json, request: ServedRequest) -> None:
+    """The sum of the prompt and a `max_tokens` close to 2**31 overflows, and the answer is empty."""
+    limit = request.payload.get("max_tokens")
+    if isinstance(limit, int) and INT32_GREATEST - ROOM < limit <= INT32_GREATEST:
+        for choice in choices_of(answer):
+            message_of(choice)["content"] = ""
+            choice["finish_reason"] = "length"

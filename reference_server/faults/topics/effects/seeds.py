@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import hooked_fault, requires_check, sampling_fault, wrapping_fault
 from reference_server.faults.fault_middleware import FaultMiddleware
 from reference_server.faults.hooks import Hooks
-from reference_server.faults.request_edits import null_as
+from reference_server.faults.request_edits import keep_last, null_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import ASGIApp
 
     from openapi.contract.contract import Contract
     from reference_server.engine import SamplingParams
-    from reference_server.faults.hooks import Json, ServedRequest
-
-KEPT: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-
-
-def _keeping(names: tuple[str, ...]) -> Callable[[ServedRequest], None]:
-    """Return an edit that adds the last values of these parameters to requests that lack them."""
-    kept: Json = {}
-
-    def keep(request: ServedRequest) -> None:
-        kept.update({name: request.payload[name] for name in names if request.payload.get(name) is not None})
-        for name, value in kept.items():
-            request.payload.setdefault(name, value)
-
-    return keep
 
 
 @wrapping_fault(
@@ -43,13 +26,7 @@ def _keeping(names: tuple[str, ...]) -> Callable[[ServedRequest], None]:
 )
 def last_seed_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
     """A request without a seed uses the seed of an earlier request."""
-    return FaultMiddleware(app, contract, Hooks(request=_keeping(("seed",))))
-
-
-@wrapping_fault("last-sampling-kept", bugs=[105, 106], flaky=True, affects="requests")
-def last_sampling_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """Temperature, top_p and penalties of a request stay in effect for later requests."""
-    return FaultMiddleware(app, contract, Hooks(request=_keeping(KEPT)))
+    return FaultMiddleware(app, contract, Hooks(request=keep_last(("seed",))))
 
 
 null_seed_is_zero = hooked_fault(

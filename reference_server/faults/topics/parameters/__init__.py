@@ -1,0 +1,1 @@
+"""Faults in which the server accepts or refuses the wrong parameter values."""

@@ -1,0 +1,1 @@
+"""Faults in which something that must not matter changes the answer."""
