@@ -57,10 +57,15 @@ class NotExercised(NotObserved):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedAnswers:
-    """How many greedy requests were answered more than once, and how many of those had the same answer each time."""
+    """How many greedy requests were answered more than once, and how many of those had the same answer each time.
+
+    ties: how many repetitions diverge at a near tie, as log-probabilities show; jumps: how many at an unlikely token.
+    """
 
     requests: int
     same: int
+    ties: int = 0
+    jumps: int = 0
 
     @property
     def always(self) -> bool:
@@ -71,6 +76,11 @@ class RepeatedAnswers:
     def mostly(self) -> bool:
         """Whether most greedy requests had the same answer each time, so that few differences may be near ties."""
         return self.requests >= 4 and self.same >= 0.7 * self.requests
+
+    @property
+    def tied(self) -> bool:
+        """Whether near ties explain repetitions that differ: several diverge at one, none at an unlikely token."""
+        return self.ties >= 4 and not self.jumps
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,12 +111,13 @@ class Recording:
         """Add a piece of the body. Beyond the limits the recording fails."""
         at_s = self.now()
         kept = piece[: self._max_body_bytes - self._size_bytes]
-        if self._digest is None and not self._reserve(len(kept) + SEGMENT_BYTES):
+        joins = bool(self._segments) and at_s - self.arrivals_s[-1] < SAME_ARRIVAL_S
+        if self._digest is None and not self._reserve(len(kept) + (0 if joins else SEGMENT_BYTES)):
             self._stop_keeping()
         if self._digest is not None:
             self._digest.update(kept)
             self._end = (self._end + kept)[-EXCERPT_BYTES:]
-        elif self._segments and at_s - self.arrivals_s[-1] < SAME_ARRIVAL_S:
+        elif joins:
             self._segments[-1].extend(kept)
         else:
             self.arrivals_s.append(at_s)

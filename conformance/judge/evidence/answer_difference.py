@@ -34,10 +34,25 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
         return "clear"
     if len(before) == len(after) == 1 and _has_same_tokens(base, other) and _differs_in_text(first, second):
         return "clear"
-    if is_greedy(base) and (gap := _gap_at_divergence(base, other)) is not None:
+    if is_greedy(base) and (gap := gap_at_divergence(base, other)) is not None:
         return "clear" if gap > NEAR_TIE else "possible"
     early = min(EARLY, len(first))
     return "clear" if first[:early] != second[:early] else "possible"
+
+
+def gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
+    """Return by how much the base's token was likelier than the other's where the answers diverge.
+
+    None if log-probabilities do not show it.
+    """
+    try:
+        first, second = first_entries(base), first_entries(other)
+    except NotExercised:
+        return None
+    for known, entry in zip(first, second, strict=False):
+        if known.token != entry.token:
+            return _gap(known, entry.token)
+    return None
 
 
 def is_greedy(exchange: Exchange) -> bool:
@@ -64,21 +79,6 @@ def _has_same_tokens(base: Exchange, other: Exchange) -> bool:
 def _differs_in_text(first: str, second: str) -> bool:
     """Return whether two texts differ in more than white space around them, or in parts of characters."""
     return CUT not in first + second and first.strip() != second.strip()
-
-
-def _gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
-    """Return by how much the base's token was likelier than the other's where the answers diverge.
-
-    None if log-probabilities do not show it.
-    """
-    try:
-        first, second = first_entries(base), first_entries(other)
-    except NotExercised:
-        return None
-    for known, entry in zip(first, second, strict=False):
-        if known.token != entry.token:
-            return _gap(known, entry.token)
-    return None
 
 
 def _gap(chosen: LogprobEntry, token: str) -> float | None:

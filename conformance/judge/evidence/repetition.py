@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import NotExercised, RepeatedAnswers
 from conformance.judge.answer_fields import shape_of
+from conformance.judge.evidence.answer_difference import NEAR_TIE, gap_at_divergence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,13 +22,20 @@ ENOUGH: Final = 3
 
 def measure_repetition(recorded: Iterable[Exchange]) -> RepeatedAnswers:
     """Compare the answers to greedy requests with the same body."""
-    shapes: dict[bytes, list[object]] = defaultdict(list)
+    answers: dict[bytes, list[Exchange]] = defaultdict(list)
     for exchange in recorded:
         sent: Any = exchange.request_json
         if isinstance(sent, dict) and sent.get("temperature") == 0 and exchange.succeeded:
-            shapes[exchange.request.body].append(shape_of(exchange).choices)
-    repeated = [answers for answers in shapes.values() if len(answers) > 1]
-    return RepeatedAnswers(len(repeated), sum(len(set(answers)) == 1 for answers in repeated))
+            answers[exchange.request.body].append(exchange)
+    repeated = [(first, others) for first, *others in answers.values() if others]
+    pairs = [[(first, other) for other in others if _differ(first, other)] for first, others in repeated]
+    gaps = [gap for first, other in chain(*pairs) if (gap := gap_at_divergence(first, other)) is not None]
+    ties = sum(gap <= NEAR_TIE for gap in gaps)
+    return RepeatedAnswers(len(repeated), sum(not differing for differing in pairs), ties, len(gaps) - ties)
+
+
+def _differ(first: Exchange, other: Exchange) -> bool:
+    return shape_of(first).choices != shape_of(other).choices
 
 
 def require_repetition(context: Context) -> None:

@@ -51,3 +51,11 @@ def test_a_small_answer_is_kept_after_a_large_one_was_not() -> None:
     kept = KeptBytes(10_000, 10_000)
     assert record(kept, b"x" * 50_000).failure is not None
     assert record(kept, b"{}").failure is None
+
+
+def test_pieces_of_one_segment_count_as_one() -> None:
+    recording = Recording(max_body_bytes=10**8, kept=KeptBytes(20_000, 0))
+    recording.open(HEAD)
+    for _ in range(1000):  # they arrive within less than a tenth of a millisecond, or a little more now and then
+        recording.add(b"x")
+    assert len(b"".join(recording.take_segments())) == 1000

@@ -61,3 +61,11 @@ def test_repetition_counts_greedy_requests_that_were_sent_more_than_once() -> No
 @pytest.mark.parametrize(("requests", "same", "mostly"), [(3, 3, False), (10, 7, True), (10, 6, False)])
 def test_most_requests_repeat_if_seven_of_ten_do(requests: int, same: int, mostly: bool) -> None:
     assert mostly is RepeatedAnswers(requests, same).mostly
+
+
+def test_repetitions_that_diverge_at_near_ties_only_are_told_apart() -> None:
+    first, tie, jump = answer("abcd", 3, 3, 3, 0.1), answer("abcx", 3, 3, 3, 3), answer("axcd", 3, 3, 3, 3)
+    assert RepeatedAnswers(1, 0, ties=4) == measure_repetition([first, *[tie] * 4])
+    assert measure_repetition([first, *[tie] * 4]).tied
+    assert RepeatedAnswers(1, 0, ties=4, jumps=1) == measure_repetition([first, *[tie] * 4, jump])
+    assert not measure_repetition([first, *[tie] * 4, jump]).tied
