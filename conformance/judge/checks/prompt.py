@@ -12,6 +12,8 @@ from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import first_entries
 from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
+from conformance.plan.scenarios.prompt_parts import WITHOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,6 +124,38 @@ def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Con
     for first, second in combinations(known, 2):
         if _are_same(known[first], known[second]):
             yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", "the same ones")
+
+
+@series("prompt.every-part-read", scenario=PARTS)
+def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
+
+    The parts are instructions, earlier turns, calls and their results, and the descriptions and schemas of tools.
+    """
+    compared = False
+    for name, exchange in exchanges.items():
+        whole = exchanges.get(name.partition(WITHOUT)[0])
+        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
+            continue
+        most, count = (_count(answer) for answer in (whole, exchange))
+        known, found = _alternatives(whole), _alternatives(exchange)
+        compared = compared or bool(most and count) or bool(known and found)
+        if most and count and count >= most:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"fewer than the {most} of the whole request", f"{count}")
+        elif known and found and _are_same(known, found):
+            yield Finding(
+                f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
+            )
+    if not compared:
+        raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
+
+
+def _count(exchange: Exchange) -> int:
+    """Return the prompt_tokens of an answer; 0 if there are none."""
+    try:
+        return prompt_count(exchange)
+    except NotObserved:
+        return 0
 
 
 def _are_same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:

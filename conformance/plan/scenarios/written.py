@@ -16,7 +16,7 @@ consists of instead, each alone or in a list with the number of times that it is
 field to the list of the numbers from 0 to N - 1, or with `bias: B` to an object with B for each of them. `raw` (a
 string) or `raw_hex` replaces the body. In a raw body `{model}` stands for the model, `{model-cut}` for its name without
 the last character, `{model-swapped}` for its name in the other case, `deep: N` appends N nested lists, and `blanks: N`
-prepends N spaces. `form` changes how the body is serialized.
+prepends N spaces. `form` changes how the body is serialized. `cookie_bytes: N` adds a cookie of N bytes.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
 does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "pieces", "below", "bias", "defaults", "copies", "crowd",
+    "times", "pieces", "below", "bias", "defaults", "copies", "crowd", "cookie_bytes",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
@@ -263,7 +263,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         path=row.get("path"),
         body=body,
         raw=_raw(row),
-        headers=row.get("headers", {}),
+        headers={**row.get("headers", {}), **_cookie(row.get("cookie_bytes", 0))},
         credentials=row.get("credentials", "given"),
         expect=row.get("expect", "answer"),
         stop_from=StopFrom(**stop_from) if stop_from else None,
@@ -271,6 +271,11 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         form=row.get("form", "plain"),
         pruned=frozenset(complete) - frozenset(body or ()),
     )
+
+
+def _cookie(size: int) -> dict[str, str]:
+    """Return a header field with a cookie of a number of bytes; nothing for 0."""
+    return {"Cookie": f"session={'0123456789abcdef' * (size // 16)}"} if size else {}
 
 
 def _first_tokens(number: int, bias: float | None) -> list[int] | dict[str, float]:

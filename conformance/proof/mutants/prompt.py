@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_text
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_text, edit_usage
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -50,3 +50,9 @@ def characters_are_not_read(exchange: Exchange) -> Exchange:
 def words_are_not_read(exchange: Exchange) -> Exchange:
     """The start and the end of a long prompt do not reach the model."""
     return edit_choice(exchange, _constant)
+
+
+@mutant("prompt.every-part-read", steps="*-without-*")
+def parts_are_counted_but_not_read(exchange: Exchange) -> Exchange:
+    """The same number of prompt tokens is counted whatever is left out."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=5000))

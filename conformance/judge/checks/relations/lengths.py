@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, relation
+from conformance.check import Context, Finding, NotExercised, relation, series
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.evidence.answer_difference import compare_answers
@@ -126,6 +126,40 @@ def a_long_prompt_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Co
     counted = (exchanges["thousand"].usage or {}).get("completion_tokens")
     if not _has_text(exchanges["thousand"]) and type(counted) is int and counted >= SEVERAL:
         yield Finding("/thousand/choices/0/message/content", f"the text of {counted} tokens", "no text")
+
+
+@relation("relations.longest-prompt-answered", over=("refused-plain", "refused-streamed"))
+def a_prompt_that_may_be_too_long_is_refused_or_answered(
+    exchanges: Mapping[str, Exchange], _: Context
+) -> Iterator[Finding]:
+    """A prompt that may be longer than the context is refused, or answered with text: not silently with nothing.
+
+    Reported if both the plain and the streamed answer have counted tokens and no text.
+    """
+    require_accepted(exchanges)
+    counts = [(exchange.usage or {}).get("completion_tokens") for exchange in exchanges.values()]
+    silent = [exchange for exchange in exchanges.values() if not _has_text(exchange)]
+    if len(silent) == len(exchanges) and 0 not in counts:
+        yield Finding("/refused-plain/choices/0/message/content", "text, or a refusal", "no text")
+
+
+@series("relations.every-text-answered", scenario="texts-of-all-kinds")
+def a_text_of_any_kind_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A question with white space around it, or with a very long word, is answered with text if it is without them.
+
+    Not judged if the model ends its answer at once.
+    """
+    usual = exchanges.get("usual")
+    if usual is None or why_unanswered(usual) or not _has_text(usual):
+        raise NotExercised("the usual question is not answered with text")
+    for name, exchange in exchanges.items():
+        if why_unanswered(exchange) or _has_text(exchange):
+            continue
+        counted = (exchange.usage or {}).get("completion_tokens")
+        if exchange.finish_reason() == "length" or (type(counted) is int and counted >= SEVERAL):
+            yield Finding(
+                f"/{name}/choices/0/message/content", "text, as in the answer to the usual question", "no text"
+            )
 
 
 def _has_text(exchange: Exchange) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import edit_text
+from conformance.proof.editing.answers import edit_choice, edit_text
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -44,4 +44,16 @@ def cached_prompt_is_another_one(exchange: Exchange) -> Exchange:
 @mutant("relations.long-prompts-answered", steps="thousand")
 def long_prompt_leaves_nothing(exchange: Exchange) -> Exchange:
     """The answer to a long prompt is empty, although its tokens are counted."""
+    return edit_text(exchange, lambda _: "")
+
+
+@mutant("relations.every-text-answered", steps="blanks-behind")
+def answer_is_blank(exchange: Exchange) -> Exchange:
+    """The answer has no text, although it is cut off."""
+    return edit_text(edit_choice(exchange, lambda choice: choice.update(finish_reason="length")), lambda _: "")
+
+
+@mutant("relations.longest-prompt-answered", steps="refused-*")
+def longest_prompts_are_answered_with_nothing(exchange: Exchange) -> Exchange:
+    """The answers to the longest prompt have no text."""
     return edit_text(exchange, lambda _: "")

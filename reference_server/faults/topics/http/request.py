@@ -126,7 +126,7 @@ def ranges_are_refused(app: ASGIApp, contract: Contract) -> App:
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"range")), 416)
 
 
-@wrapping_fault("streams-cut-on-close", bugs=[160])
+@wrapping_fault("streams-cut-on-close", bugs=[169])
 def closing_streams_are_cut(app: ASGIApp, _contract: Contract) -> App:
     """If the client asks to close the connection, the end of a stream is lost."""
 

@@ -78,5 +78,5 @@ large_requests_hold_streams = hooked_fault(
     "The stream for a request of more than 2,000 bytes is sent when it is complete.",
     pieces=_held,
     timeout_s=20,
-    bugs=[161],
+    bugs=[170],
 )

@@ -52,16 +52,16 @@ prompts_composed = _prepared(
     "composed-by-the-tokenizer",
     lambda text: unicodedata.normalize("NFC", text),
     "The tokenizer composes characters and their accents.",
-    bugs=[162],
+    bugs=[171],
 )
 prompts_trimmed = _prepared(
-    "trimmed-by-the-template", str.strip, "The chat template trims white space around messages.", bugs=[163]
+    "trimmed-by-the-template", str.strip, "The chat template trims white space around messages.", bugs=[172]
 )
 special_tokens_removed = _prepared(
     "sanitized-special-tokens",
     lambda text: SPECIAL.sub("", text),
     "Special tokens in messages are removed.",
-    bugs=[164],
+    bugs=[173],
 )
 first_line_end_dropped = _prepared(
     "first-line-feed-dropped",
