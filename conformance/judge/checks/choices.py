@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import expected_choices
@@ -47,13 +47,16 @@ def every_choice_finishes(exchange: Exchange, _: Context) -> Iterator[Finding]:
 def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Each of several choices has an answer: none is empty while others are not.
 
-    Not judged of models that reason: the marks around reasoning may use up the tokens of a choice.
+    Not judged of models that reason: the marks around reasoning may use up the tokens of a choice. A stop string may
+    come first.
     """
     if any(choice.reasoning for choice in exchange.choices.values()):
         raise NotExercised("the answer has reasoning")
+    sent: Any = exchange.request_json
     has_answer = {
         index: bool(choice.content or choice.reasoning or choice.tool_calls)
         for index, choice in exchange.choices.items()
+        if not (sent.get("stop") and choice.finish_reason == "stop" and not choice.content)
     }
     if not any(has_answer.values()):
         raise NotExercised("the answer has no text")

@@ -147,8 +147,9 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         known = b"".join(entry.data or b"" for entry in entries)
         if any(_matches(data, text, whole=whole) or _normalize(data) == _normalize(text) for data in (made, known)):
             continue
-        if entries[-1].token and _matches(made[: len(made) - len(_data(entries[-1]))], text, whole=whole):
-            continue  # the token that ends an answer is not part of the text
+        ended = made[: len(made) - len(_data(entries[-1]))]  # the token that ends an answer is not part of the text
+        if entries[-1].token and (_matches(ended, text, whole=whole) or _normalize(ended) == _normalize(text) + CUT):
+            continue
         yield Finding(f"/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])
 
 
