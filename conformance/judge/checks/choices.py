@@ -47,12 +47,12 @@ def every_choice_finishes(exchange: Exchange, _: Context) -> Iterator[Finding]:
 def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Each of several choices has an answer: none is empty while others are not.
 
-    Not judged of models that reason: the marks around reasoning may use up the tokens of a choice. A stop string may
-    come first.
+    Not judged of models that reason, nor with tools: the marks around reasoning, or a call that is cut off, may use up
+    the tokens of a choice. A stop string may come first.
     """
-    if any(choice.reasoning for choice in exchange.choices.values()):
-        raise NotExercised("the answer has reasoning")
     sent: Any = exchange.request_json
+    if sent.get("tools") or any(choice.reasoning for choice in exchange.choices.values()):
+        raise NotExercised("the tokens of a choice may be reasoning, or a call")
     has_answer = {
         index: bool(choice.content or choice.reasoning or choice.tool_calls)
         for index, choice in exchange.choices.items()

@@ -39,6 +39,7 @@ def second_choice_is_empty(exchange: Exchange) -> Exchange:
         for choice in holder["choices"]:
             if choice["index"] == 1:
                 choice["message" if "message" in choice else "delta"]["content"] = ""
+                choice["finish_reason"] = choice["finish_reason"] and "length"
 
     return edit_either(exchange, change)
 
