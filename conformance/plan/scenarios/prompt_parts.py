@@ -64,6 +64,7 @@ def _agent(clauses: Clauses) -> Body:
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     places = clauses.pick("enumeration", "the quiet side of the garden")
     child = dict(clauses.pick("nested", ("child", {"type": "string", "description": "Name of the youngest child"})))
+    kind = dict(clauses.pick("reserved-name", ("type", {"type": "string", "description": "Kind of forecast"})))
     table = _tool("find_table", "Find a free table in the restaurant for tonight.", {"seats": {"type": "integer"}})
     return {
         "messages": [
@@ -86,7 +87,7 @@ def _agent(clauses: Clauses) -> Body:
             _tool(
                 "get_weather",
                 clauses.add("description", "Get the weather of a city.", "Ask for the city if it is not known."),
-                {"city": {"type": "string", "description": "Name of the city"}},
+                {"city": {"type": "string", "description": "Name of the city"}, **kind},
             ),
             _tool(
                 "get_order",

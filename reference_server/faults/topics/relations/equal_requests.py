@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 VERY_LONG: Final = 3_000  # characters
+BEYOND: Final = 12_000  # characters
 
 null_temperature_is_zero = hooked_fault(
     "null-temperature-is-zero",
@@ -209,4 +210,41 @@ def _end_by_stop(chunk: Json, request: ServedRequest) -> None:
 
 cut_streams_stop = hooked_fault(
     "cut-streams-with-penalties-stop", "A cut stream with penalties ends with stop.", chunk=_end_by_stop, bugs=[149]
+)
+
+
+def _silent_after_blanks(response: Json, request: ServedRequest) -> None:
+    asked = [message for message in text_messages(request) if message.get("role") == "user"]
+    if asked and asked[-1]["content"][:1].isspace():
+        for choice in choices_of(response):
+            if message_of(choice).get("content"):
+                message_of(choice)["content"] = ""
+
+
+blanks_silence = hooked_fault(
+    "leading-blanks-silence",
+    "If a message begins with white space, the answer is empty.",
+    answer=_silent_after_blanks,
+    chunk=_silent_after_blanks,
+)
+
+
+def _answer_nothing_beyond(request: ServedRequest) -> None:
+    request.state["silent"] = len(str(request.payload.get("messages"))) > BEYOND
+    if request.state["silent"]:
+        request.payload["messages"] = [{"role": "user", "content": "Hello"}]
+
+
+def _leave_nothing_beyond(response: Json, request: ServedRequest) -> None:
+    for choice in choices_of(response) if request.state.get("silent") else ():
+        if message_of(choice).get("content"):
+            message_of(choice)["content"] = ""
+
+
+longest_prompts_leave_nothing = hooked_fault(
+    "longest-prompts-leave-nothing",
+    "A prompt of more than 12,000 characters is not refused, and its answer is empty.",
+    request=_answer_nothing_beyond,
+    answer=_leave_nothing_beyond,
+    chunk=_leave_nothing_beyond,
 )

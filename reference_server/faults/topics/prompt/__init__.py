@@ -1,0 +1,1 @@
+"""Faults in what of the prompt the model reads."""

@@ -1,0 +1,87 @@
+"""Faults in which a part of a long request does not reach the model: of a message, a call, a result or a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_server.faults.decorators import has_parameters, hooked_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_server.faults.hooks import Json, ServedRequest
+
+KEYWORDS: Final = frozenset({"description", "type", "properties", "required", "nullable"})
+HAS_TOOLS: Final = has_parameters("tools")
+
+
+def _messages(request: ServedRequest, role: str) -> list[Json]:
+    messages = request.payload.get("messages")
+    rows = messages if isinstance(messages, list) else []
+    return [message for message in rows if isinstance(message, dict) and message.get("role") == role]
+
+
+def _schemas(request: ServedRequest) -> list[Json]:
+    """Return the properties of each tool's parameters."""
+    tools = request.payload.get("tools")
+    found: list[Any] = []
+    for tool in tools if isinstance(tools, list) else ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        parameters = function.get("parameters") if isinstance(function, dict) else None
+        found.append(parameters.get("properties") if isinstance(parameters, dict) else None)
+    return [properties for properties in found if isinstance(properties, dict)]
+
+
+def _flatten(request: ServedRequest) -> None:
+    for properties in _schemas(request):
+        for schema in properties.values():
+            if isinstance(schema, dict) and "type" in schema:
+                schema.pop("properties", None)
+
+
+def _hide_keywords(request: ServedRequest) -> None:
+    for properties in _schemas(request):
+        for name in KEYWORDS & properties.keys():
+            del properties[name]
+
+
+def _keep_last_part(request: ServedRequest) -> None:
+    for message in _messages(request, "user"):
+        if isinstance(message.get("content"), list):
+            message["content"] = message["content"][-1:]
+
+
+def _forget_arguments(request: ServedRequest) -> None:
+    for message in _messages(request, "assistant"):
+        for call in message.get("tool_calls") or ():
+            if isinstance(call, dict) and isinstance(call.get("function"), dict):
+                call["function"]["arguments"] = "{}"
+
+
+def _keep_last_result(request: ServedRequest) -> None:
+    for message in _messages(request, "tool")[:-1]:
+        message["content"] = "done"
+
+
+def _unread(name: str, line: str, change: Callable[[ServedRequest], None], **options: Any) -> Any:
+    return hooked_fault(name, line, request=change, applies_to=HAS_TOOLS, **options)
+
+
+nested_schemas_unread = _unread(
+    "nested-schemas-unread", "The properties of objects in a tool's parameters are dropped.", _flatten, bugs=[180]
+)
+reserved_names_unread = _unread(
+    "reserved-names-unread",
+    "A tool's parameters that are named like a keyword of schemas are dropped.",
+    _hide_keywords,
+    bugs=[181],
+)
+last_part_read = _unread(
+    "last-part-read", "Of a message in several parts only the last is read.", _keep_last_part, bugs=[182]
+)
+arguments_unread = _unread(
+    "past-arguments-unread", "The arguments of earlier calls do not reach the model.", _forget_arguments, bugs=[183]
+)
+earlier_results_unread = _unread(
+    "earlier-results-unread", "Of several results of tools only the last reaches the model.", _keep_last_result
+)
