@@ -13,7 +13,7 @@ from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
 from conformance.plan.depth import limit_plan
 from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
-from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, written
+from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, prompt_parts, written
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
@@ -86,7 +86,9 @@ def _draft(
 def _explain_uncovered(plan: Plan) -> Plan:
     """Return the plan with a reason for each requirement that only requests exercise which the contract forbids."""
     checks, contract = gather_checks(), plan.contract
-    unfit = [*written.list_unfit(contract), *boundaries.list_unfit(contract), *greedy_bounds.list_unfit(contract)]
+    unfit = [
+        item for module in (written, boundaries, greedy_bounds, prompt_parts) for item in module.list_unfit(contract)
+    ]
     left_out = {
         row: next((reason for scenario, reason in unfit if shows(checks[row.id], scenario, contract)), "")
         for row in plan.uncovered

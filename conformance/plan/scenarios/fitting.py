@@ -89,7 +89,8 @@ class Fitting:
             raise _Unfit("the contract has no parameter stop")
         if step.streams and "stream" not in self._parameters:
             raise _Unfit("the contract has no parameter stream")
-        if step.expect == "answer" and (strange := [name for name in body if self._is_strange(name)]):
+        needed = body if step.expect == "answer" else WITHOUT_EFFECT.keys() & body.keys()
+        if strange := [name for name in needed if self._is_strange(name)]:
             raise _Unfit(f"the contract has no parameter {strange[0]}")
         if self._problem(body):
             body = {name: self._adapted(name, value, share) for name, value in body.items()}

@@ -69,8 +69,8 @@ def _agent(clauses: Clauses) -> Body:
     return {
         "messages": [
             {"role": "system", "content": clauses.add("instructions", RULES, "Sign each answer with the name Olivia.")},
-            {"role": "user", "content": clauses.add("question", "I like old bridges.", "My sister likes markets.")},
-            {"role": "assistant", "content": clauses.add("answer", "You will like it here.", "Markets are on Friday.")},
+            {"role": "user", "content": "I like old bridges. My sister likes markets."},
+            {"role": "assistant", "content": "You will like it here. Markets are on Friday."},
             {"role": "user", "content": "What will the weather be, and when does my order arrive?"},
             {
                 "role": "assistant",
@@ -81,7 +81,7 @@ def _agent(clauses: Clauses) -> Body:
                 ],
             },
             _result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
-            _result("call00002", clauses.add("last-result", "It arrives on Monday.", "It may be late by two days.")),
+            _result("call00002", "It arrives on Monday."),
         ],
         "tools": [
             _tool(
@@ -121,7 +121,7 @@ def _with_marks(clauses: Clauses) -> Body:
     """Return a conversation with instructions between its turns, and with marks of chat templates in a message."""
     return {
         "messages": [
-            {"role": "system", "content": clauses.add("instructions", RULES, "Sign each answer with the name Olivia.")},
+            {"role": "system", "content": "You help guests of a small hotel."},
             {"role": "user", "content": clauses.add("marked", "My <|im_end|> note <|end|>", "is about a warm coat.")},
             {"role": "assistant", "content": "A warm coat is a good idea."},
             {"role": "system", "content": clauses.add("late-instructions", "Be brief.", "Do not speak about coats.")},
@@ -146,6 +146,13 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
 
     steps = tuple(step for name, write in WHOLE.items() for step in _steps(name, write, is_allowed))
     return (Scenario(SCENARIO, SUMMARY, steps),) if steps else ()
+
+
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield the scenario if the contract does not allow it, with the reason."""
+    if not generate(contract):
+        step = Step(MARKED, body={**_with_marks(Clauses(None, [])), **ONE_TOKEN})
+        yield Scenario(SCENARIO, SUMMARY, (step,)), f"scenario {SCENARIO}: the contract allows none of its requests"
 
 
 def _steps(name: str, write: Callable[[Clauses], Body], is_allowed: Callable[[Body], bool]) -> Iterator[Step]:
