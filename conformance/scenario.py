@@ -227,6 +227,9 @@ class Scenario:
     rounds: how often the steps are repeated at most.
     alone: the steps are sent one after another, and no other request is sent meanwhile.
     spread: the rounds are spread over the run: the first is sent before every other scenario, the last after them.
+    also: further facts that its only request shows if it is answered, because it sends their values, too.
+    shared: whether the subject is one of these facts. If the request is refused, it shows nothing about it.
+    unless_answered: the id of the scenario that shows the same, so that this one is sent only if that one is refused.
 
     Raises HarnessError if a step cuts its stop string from a step that is not answered before it.
     """
@@ -243,6 +246,9 @@ class Scenario:
     rounds: int = 0
     alone: bool = False
     spread: bool = False
+    also: tuple[Subject, ...] = ()
+    shared: bool = False
+    unless_answered: str = ""
 
     def __post_init__(self) -> None:
         parallel = "in rounds" if self.rounds else "together" if self.together else None

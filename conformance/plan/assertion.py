@@ -25,4 +25,5 @@ class Assertion:
     def id(self) -> str:
         """The name of the pytest item: scenario, step (unless it is the only one) and check."""
         step = "" if len(self.scenario.steps) == 1 else f"/{self.step.name}"
-        return f"{self.scenario.id}{step}::{self.check.id}"
+        fact = f"[{self.requirement.id}]" if self.scenario.shared else ""
+        return f"{self.scenario.id}{step}::{self.check.id}{fact}"

@@ -4,7 +4,7 @@
 - standard: everything, but no more than the usual number of requests. If the contract has many parameters, some values
   of the requirements with the most values are left out, then values whose outcome the document leaves open or only
   recommends.
-- thorough: everything.
+- thorough: everything, and each value alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Depth: TypeAlias = Literal["quick", "standard", "thorough"]
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
 QUICK_REQUESTS: Final = 50
-STANDARD_REQUESTS: Final = 880
+STANDARD_REQUESTS: Final = 840
 """Less than 900, because a run also sends a few requests to learn whether the server still answers."""
 QUICK_TOKENS: Final = 64
 """The most completion tokens of one request of a quick run."""
@@ -45,7 +45,15 @@ def limit_plan(plan: Plan, depth: Depth) -> Plan:
             left_out = _choose_left_out(plan)
             return _leave_out(plan, left_out) if left_out else plan
         case "thorough":
-            return plan
+            return _send_alone(plan)
+
+
+def _send_alone(plan: Plan) -> Plan:
+    """Return the plan with a request for each value that is otherwise sent together with others."""
+    scenarios = tuple(replace(scenario, unless_answered="") for scenario in plan.scenarios)
+    return replace(
+        plan, scenarios=scenarios, assertions=tuple(item for item in plan.assertions if not item.scenario.shared)
+    )
 
 
 def _leave_out(plan: Plan, left_out: set[str]) -> Plan:
@@ -73,7 +81,7 @@ def _choose_left_out(plan: Plan) -> set[str]:
     requests = sum(is_usually_sent(item, step, rounds) for item in plan.scenarios for step in item.steps)
     values: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in plan.scenarios:
-        if scenario.subject is not None and len(scenario.steps) == 1:
+        if scenario.subject is not None and len(scenario.steps) == 1 and not scenario.unless_answered:
             values[scenario.subject.requirement].append(scenario)
     for scenarios in values.values():
         scenarios.sort(key=lambda scenario: crc32(scenario.id.encode()))

@@ -59,5 +59,10 @@ def count_usual_rounds(plan: Plan) -> Mapping[tuple[str, str], int]:
 
 
 def is_usually_sent(scenario: Scenario, step: Step, rounds: Mapping[tuple[str, str], int]) -> bool:
-    """Return whether a step is usually sent. The first round of a trial always is, a later one if a trial needs it."""
+    """Return whether a step is usually sent. The first round of a trial is, a later one if a trial needs it.
+
+    What another scenario shows as well is sent only if that one is refused.
+    """
+    if scenario.unless_answered:
+        return False
     return scenario.spread or step.round <= rounds.get((scenario.id, step.part), 1)

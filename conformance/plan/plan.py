@@ -6,7 +6,7 @@ results: for example a check that applies to ten steps, or the limit of a parame
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from conformance.check import Applicability, Check
-    from conformance.scenario import Scenario, Step
+    from conformance.scenario import Scenario, Step, Subject
     from openapi.contract.contract import Capability, Contract
 
 
@@ -82,6 +82,7 @@ def make_plan(
     """
     demanded = _group_demanded(contract, checks)
     assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
+    assertions += [assertion for scenario in scenarios for assertion in _shared_assertions(scenario, demanded)]
     assertions += more
     every = assertions
     if topics:
@@ -175,10 +176,24 @@ def _assertions(contract: Contract, scenario: Scenario, demanded: _Demanded) -> 
             judging.append(own_row)
         for _, check, row in sorted(judging, key=itemgetter(0)):
             if check.by_subject and subject is not None:
-                own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
-                yield Assertion(check, scenario, step, own, subject.summary)
+                yield Assertion(check, scenario, step, _own_row(subject), subject.summary)
             elif not (is_pruned and _is_pruned(row, check, scenario, step)):
                 yield Assertion(check, scenario, step, row, check.claim)
+
+
+def _shared_assertions(scenario: Scenario, demanded: _Demanded) -> Iterator[Assertion]:
+    """Yield an assertion for each further fact that the request of a scenario shows."""
+    for subject in scenario.also:
+        if subject.check in demanded.by_subject:
+            about, check = (
+                replace(scenario, subject=subject, also=(), shared=True),
+                demanded.by_subject[subject.check][1],
+            )
+            yield Assertion(check, about, scenario.steps[0], _own_row(subject), subject.summary)
+
+
+def _own_row(subject: Subject) -> Requirement:
+    return Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
 
 
 def _is_pruned(row: Requirement, check: Check, scenario: Scenario, step: Step) -> bool:

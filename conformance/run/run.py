@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from conformance.run.canary import Canary
     from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
+
+
+SHOWN: Final = "the value was accepted together with others"
+MAIN: Final = "main"
+"""The name of the only step of a scenario."""
 
 
 class Run:
@@ -63,12 +68,11 @@ class Run:
         If it is cancelled, `record` holds what was done until then.
         """
         await self._send_due()
+        scenarios = [scenario for scenario in self._plan.scenarios if not scenario.spread]
+        shared = {scenario.unless_answered for scenario in scenarios}
         try:
-            async with asyncio.TaskGroup() as group:
-                # The longest first: a scenario of many steps that starts last would delay the end of the run.
-                for scenario in sorted(self._plan.scenarios, key=lambda scenario: -len(scenario.steps)):
-                    if not scenario.spread:
-                        group.create_task(self._run_scenario(scenario))
+            await self._run_scenarios(scenario for scenario in scenarios if scenario.id in shared)
+            await self._run_scenarios(scenario for scenario in scenarios if scenario.id not in shared)
         except BaseExceptionGroup as errors:  # not `except*`, which would wrap what is raised here in a group again
             ours = errors.subgroup(HarnessError)
             if ours is None:
@@ -79,7 +83,16 @@ class Run:
             await self._canary.finish(self.record, self._send_canary)
         return self.record
 
+    async def _run_scenarios(self, scenarios: Iterable[Scenario]) -> None:
+        async with asyncio.TaskGroup() as group:
+            # The longest first: a scenario of many steps that starts last would delay the end of the run.
+            for scenario in sorted(scenarios, key=lambda scenario: -len(scenario.steps)):
+                group.create_task(self._run_scenario(scenario))
+
     async def _run_scenario(self, scenario: Scenario) -> None:
+        if self._is_shown(scenario):
+            self._skip(scenario, scenario.steps, SHOWN)
+            return
         if self._reusable and (exchanges := self._reusable.get(scenario.request_key(self._server.model))):
             self._reuse(scenario, exchanges)
             return
@@ -124,9 +137,14 @@ class Run:
                 self._skip(scenario, (step for step in steps if step not in needed))
             await self._scheduler.send_round(scenario, needed, lambda step: self._run_step(scenario, step))
 
-    def _skip(self, scenario: Scenario, steps: Iterable[Step]) -> None:
+    def _is_shown(self, scenario: Scenario) -> bool:
+        """Return whether a request that was answered shows the same as a scenario."""
+        exchange = self.record.exchanges.get((scenario.unless_answered, MAIN)) if scenario.unless_answered else None
+        return exchange is not None and exchange.succeeded
+
+    def _skip(self, scenario: Scenario, steps: Iterable[Step], reason: str = DECIDED) -> None:
         for step in steps:
-            self.record.missing[scenario.id, step.name] = NotExercised(DECIDED)
+            self.record.missing[scenario.id, step.name] = NotExercised(reason)
 
     async def _run_step(self, scenario: Scenario, step: Step) -> None:
         """Send one step, and record its exchange or the reason why it has none."""

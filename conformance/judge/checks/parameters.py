@@ -38,8 +38,11 @@ def _sent(subject: Subject) -> str:
     return f"{subject.parameter} {text if len(text) <= 60 else text[:40] + '...'}"
 
 
-def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
+def _must_accept(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    subject = _subject(context)
     if not is_accepted(exchange):
+        if context.scenario.shared:
+            raise NotExercised("values that were sent together are not accepted, so each of them was sent alone")
         yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is accepted", summarize(exchange))
 
 
@@ -52,7 +55,7 @@ def _must_refuse(exchange: Exchange, context: Context) -> Iterator[Finding]:
 @check("parameters.valid-accepted", on=SUBJECT, by_subject=True)
 def valid_value_is_accepted(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A value inside the documented bounds is accepted."""
-    yield from _must_accept(exchange, _subject(context))
+    yield from _must_accept(exchange, context)
 
 
 @check("parameters.invalid-refused", on=SUBJECT, by_subject=True)
@@ -72,14 +75,14 @@ def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterat
 @check("parameters.null-as-documented", on=SUBJECT, by_subject=True)
 def null_is_taken_as_documented(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """null is accepted or refused as the dialect documents for the parameter."""
-    subject = _subject(context)
-    yield from _must_accept(exchange, subject) if subject.expect == "accept" else _must_refuse(exchange, context)
+    accepted = _subject(context).expect == "accept"
+    yield from _must_accept(exchange, context) if accepted else _must_refuse(exchange, context)
 
 
 @check("parameters.rule-kept-accepted", on=SUBJECT, by_subject=True)
 def combination_that_keeps_the_rule_is_accepted(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A combination of parameters that follows a documented rule is accepted."""
-    yield from _must_accept(exchange, _subject(context))
+    yield from _must_accept(exchange, context)
 
 
 @check("parameters.rule-broken-refused", on=SUBJECT, by_subject=True)
@@ -91,7 +94,7 @@ def combination_that_breaks_the_rule_is_refused(exchange: Exchange, context: Con
 @check("parameters.unknown-tolerated", on=SUBJECT, by_subject=True)
 def unknown_member_is_tolerated(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A field that no document defines is ignored."""
-    yield from _must_accept(exchange, _subject(context))
+    yield from _must_accept(exchange, context)
 
 
 @check("parameters.lacking-refused", on=SUBJECT, by_subject=True)

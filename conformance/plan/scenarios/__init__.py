@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 def list_scenarios(contract: Contract, narrowed: Contract, capabilities: DeclaredCapabilities) -> tuple[Scenario, ...]:
     """Return all scenarios for a server with these capabilities; `narrowed` is the contract without the others."""
+    alone = boundaries.generate(narrowed)
+    together = values_together.generate(alone, narrowed)
     scenarios = (
         *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
         *printed_requests.generate(narrowed),
-        *boundaries.generate(narrowed),
-        *values_together.generate(narrowed),
+        *values_together.replace_shared(alone, together),
+        *together,
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),

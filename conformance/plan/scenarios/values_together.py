@@ -1,46 +1,77 @@
-"""Generate a few requests that together send every number that sampling parameters must accept, one of each in turn.
+"""Generate a few requests that together send every simple value that must be accepted, one of each parameter in turn.
 
-A usual run cannot send each valid value alone. A server that refuses one of them, or fails at it, does so in a request
-with others as well; the requests with a single value then show which one it is.
+A server that refuses one of the values, or fails at it, does so in a request with others as well. Then, and only then,
+each of them is sent alone, which shows which one it is. Values that decide the form or the length of an answer are not
+sent together.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.boundaries import generate as generate_alone
 from conformance.plan.scenarios.fitting import complete_body
 from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]
 
-SAMPLING: Final = (
-    *("temperature", "top_p", "top_k", "min_p", "seed"),
-    *("presence_penalty", "frequency_penalty", "repetition_penalty"),
-    *("top_logprobs", "prompt_logprobs"),
+DECIDING: Final = frozenset(
+    (
+        *("model", "messages", "stream", "n", "best_of", "use_beam_search", "echo"),
+        *("max_tokens", "max_completion_tokens", "min_tokens"),
+    )
 )
+"""Parameters that decide the form or the length of an answer."""
+SIMPLE: Final = (type(None), bool, int, float, str)
 SCENARIO: Final = "values-together"
 FEWEST: Final = 5
 """Values of a request. A few others are only sent alone."""
+MOST: Final = 12
+"""Values of a request, so that few must be sent again if it is refused."""
 SUMMARY: Final = "valid values of several parameters are accepted together"
 
 
-def generate(contract: Contract) -> tuple[Scenario, ...]:
-    """Return one scenario for each request."""
-    bodies = enumerate(_pack(_list_bodies(contract), contract), 1)
-    return tuple(
-        _scenario(contract, number, body, values) for number, (body, values) in bodies if len(values) >= FEWEST
-    )
+@dataclass(slots=True)
+class _Pack:
+    """One request: its body, and the scenarios whose values it sends."""
+
+    body: Body = field(default_factory=dict)
+    scenarios: list[Scenario] = field(default_factory=list)
 
 
-def _scenario(contract: Contract, number: int, body: Body, values: dict[str, Any]) -> Scenario:
+def generate(alone: Iterable[Scenario], contract: Contract) -> tuple[Scenario, ...]:
+    """Return one scenario for each request. `alone`: the scenarios that send one value each."""
+    waiting: dict[str, list[Scenario]] = {}
+    for scenario in alone:
+        if (subject := scenario.subject) is not None and _is_shareable(subject):
+            waiting.setdefault(subject.parameter, []).append(scenario)
+    packs = [pack for pack in _pack(waiting, contract) if len(pack.scenarios) >= FEWEST]
+    return tuple(_scenario(contract, number, pack) for number, pack in enumerate(packs, 1))
+
+
+def replace_shared(alone: Iterable[Scenario], together: Sequence[Scenario]) -> Iterator[Scenario]:
+    """Yield the scenarios; those whose values are sent together are sent alone only if the others are refused."""
+    shared = {(item.requirement, repr(item.value)): pack.id for pack in together for item in pack.also}
+    for scenario in alone:
+        subject = scenario.subject
+        key = None if subject is None else shared.get((subject.requirement, repr(subject.value)))
+        yield scenario if key is None else replace(scenario, unless_answered=key)
+
+
+def _is_shareable(subject: Subject) -> bool:
+    accepted = subject.expect == "accept" and subject.keyword is Keyword.MUST
+    return accepted and type(subject.value) in SIMPLE and subject.parameter not in DECIDING
+
+
+def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
+    subjects = tuple(scenario.subject for scenario in pack.scenarios if scenario.subject is not None)
     subject = Subject(
         requirement=f"parameters.together.values-{number}",
         check="parameters.valid-accepted",
@@ -48,39 +79,28 @@ def _scenario(contract: Contract, number: int, body: Body, values: dict[str, Any
         keyword=Keyword.MUST,
         source=f"{contract.document.id}#request",
         summary=SUMMARY,
-        value=values,
+        value={item.parameter: item.value for item in subjects},
         expect="accept",
     )
-    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=body),), subject=subject)
+    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=pack.body),), subject=subject, also=subjects)
 
 
-def _list_bodies(contract: Contract) -> dict[str, list[Body]]:
-    """Return the requests that send one number that must be accepted, by its parameter."""
-    bodies: dict[str, list[Body]] = {}
-    for scenario in generate_alone(contract):
-        subject = scenario.subject
-        if subject is None or subject.expect != "accept" or subject.keyword is not Keyword.MUST:
-            continue
-        if type(subject.value) in (int, float) and subject.parameter in SAMPLING:
-            bodies.setdefault(subject.parameter, []).append(dict(scenario.steps[0].body or {}))
-    return bodies
-
-
-def _pack(bodies: dict[str, list[Body]], contract: Contract) -> Iterator[tuple[Body, dict[str, Any]]]:
+def _pack(waiting: dict[str, list[Scenario]], contract: Contract) -> Iterator[_Pack]:
     """Yield requests with one value of each parameter, as far as they are valid together, until all are sent."""
     validators = Validator(contract), Validator(contract.with_server_limits())
-    while any(bodies.values()):
-        packed: Body = {}
-        values: dict[str, Any] = {}
-        for name, waiting in bodies.items():
-            body = next((body for body in waiting if _is_valid(packed, body, validators)), None)
-            if body is not None:
-                waiting.remove(body)
-                packed |= body
-                values[name] = body[name]
-        if not values:
+    while any(waiting.values()):
+        pack = _Pack()
+        for scenarios in sorted(waiting.values(), key=len, reverse=True):
+            for scenario in scenarios if len(pack.scenarios) < MOST else ():
+                body = dict(scenario.steps[0].body or {})
+                if _is_valid(pack.body, body, validators):
+                    scenarios.remove(scenario)
+                    pack.body |= body
+                    pack.scenarios.append(scenario)
+                    break
+        if not pack.scenarios:
             return
-        yield packed, values
+        yield pack
 
 
 def _is_valid(packed: Body, body: Body, validators: tuple[Validator, ...]) -> bool:

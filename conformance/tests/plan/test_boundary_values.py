@@ -52,7 +52,7 @@ def test_requests_with_several_values_are_valid_and_send_only_values_that_must_b
         for scenario in boundaries.generate(contract)
         if scenario.subject is not None and scenario.subject.expect == "accept"
     }
-    for scenario in values_together.generate(contract):
+    for scenario in values_together.generate(boundaries.generate(contract), contract):
         assert scenario.subject is not None
         assert {(name, repr(value)) for name, value in scenario.subject.value.items()} <= alone
         assert validator.request_problems({"model": "m", **(scenario.steps[0].body or {})}) == ()
