@@ -112,7 +112,8 @@ def test_a_pattern_selects_thoroughly_exactly_what_it_matches_and_presupposes(pa
 @pytest.mark.parametrize("pattern", ["stream.done-last", "http.*", "parameters.temperature.*"])
 def test_few_requests_show_every_selected_requirement_under_each_condition(pattern: str) -> None:
     every, few = narrowed(pattern), narrowed(pattern, thorough=False)
-    assert {assertion.id for assertion in few.assertions} <= {assertion.id for assertion in every.assertions}
+    alone = {assertion.id for assertion in few.assertions if not assertion.scenario.shared}
+    assert alone <= {assertion.id for assertion in every.assertions}
 
     def shown(plan: Plan) -> set[object]:
         return {
@@ -134,16 +135,17 @@ def test_few_requests_show_every_selected_requirement_under_each_condition(patte
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_one_check_of_streams_needs_at_most_20_requests(dialect: str) -> None:
+def test_one_check_of_streams_needs_fewer_than_20_requests(dialect: str) -> None:
     contract = load(dialect)
-    assert draft(contract, everything(contract), ("stream.done-last",), depth="standard").requests <= 20
+    assert draft(contract, everything(contract), ("stream.done-last",), depth="standard").requests < 20
 
 
 def test_a_scenario_that_is_selected_by_name_keeps_all_its_steps() -> None:
     every = {scenario.id: scenario for scenario in narrowed().scenarios}
     (greedy,) = narrowed("greedy", thorough=False).scenarios
     assert greedy == every["greedy"]
-    assert narrowed("*", thorough=False).scenarios == narrowed().scenarios
+    everything_named = (scenario.id for scenario in narrowed("*", thorough=False).scenarios)
+    assert tuple(everything_named) == tuple(scenario.id for scenario in narrowed().scenarios)
 
 
 def test_a_step_keeps_the_steps_that_it_depends_on() -> None:
