@@ -83,6 +83,29 @@ def _require_answer(exchange: Exchange) -> None:
         raise NotObserved(reason)
 
 
+@check("prompt.names-accepted", on=in_scenario("conversation-forms", "named"))
+def messages_with_names_are_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A conversation whose messages have a name is answered. The name may have no effect."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
+
+
+@check("prompt.developers-accepted", on=in_scenario("conversation-forms", "developer"))
+def instructions_of_a_developer_are_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A conversation that begins with a message of the role developer is answered."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
+
+
+@check("prompt.any-order-survived", on=in_scenario("conversation-forms", "unusual-order"))
+def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A conversation in an order that the model's template rejects is refused as a client error."""
+    if exchange.status is not None and 400 <= exchange.status < 500:
+        raise NotExercised("the order of the messages may be refused")
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "an answer, or 4xx", reason)
+
+
 EXACT = 1e-6
 LEAST_ALTERNATIVES = 3
 

@@ -22,7 +22,8 @@ Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that 
 does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
 with the default of the contract, unless it depends on the configuration. A step whose `needs`, a list of parameters,
 are not all supported is left out, and so is a step that uses a parameter which the server lacks, unless it expects a
-refusal. `fitting.py` holds the remaining steps against the contract.
+refusal. A step with `only_for: CHECK` is left out where the dialect does not have that requirement. `fitting.py` holds
+the remaining steps against the contract.
 
 With `rounds: 8` the steps are sent up to eight times, until every trial is decided. Steps with `once: true` are sent
 once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "pieces", "below", "bias", "defaults", "copies", "crowd", "cookie_bytes",
+    "times", "pieces", "below", "bias", "defaults", "copies", "crowd", "cookie_bytes", "only_for",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
@@ -159,7 +160,7 @@ def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterat
         yield from _all_steps(row, row["steps"], None, place)
         return
     needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
-    rows = [step for step in needed if _is_in_range(step, contract)]
+    rows = [step for step in needed if _is_in_range(step, contract) and _is_demanded(step, contract)]
     kept: set[str] = set()
     for step in _all_steps(row, rows, contract, place):
         has_source = step.stop_from is None or step.stop_from.step in kept
@@ -209,6 +210,11 @@ def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
     greatest = {name: item.schema.get("maximum", math.inf) for name, item in limited.items()}
     varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
     return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
+
+
+def _is_demanded(row: dict[str, Any], contract: Contract) -> bool:
+    """Return whether the dialect has the requirement that a step is sent for, if there is one."""
+    return row.get("only_for") is None or row["only_for"] in contract.requirements
 
 
 def _known(contract: Contract) -> set[str]:

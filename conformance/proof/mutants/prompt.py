@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_text, edit_usage
+from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -33,6 +34,24 @@ def last_message_is_closed(exchange: Exchange) -> Exchange:
 def last_message_is_left_out(exchange: Exchange) -> Exchange:
     """The answer does not begin with the last message."""
     return edit_text(exchange, lambda text: text[1:])
+
+
+@mutant("prompt.names-accepted", steps="named")
+def names_are_refused(exchange: Exchange) -> Exchange:
+    """A message with a name is refused."""
+    return refuse(exchange, 400)
+
+
+@mutant("prompt.developers-accepted", steps="developer")
+def developers_are_refused(exchange: Exchange) -> Exchange:
+    """A message of the role developer is refused."""
+    return refuse(exchange, 400)
+
+
+@mutant("prompt.any-order-survived", steps="unusual-order")
+def unusual_order_breaks_the_server(exchange: Exchange) -> Exchange:
+    """A system message in the middle gets a 500."""
+    return refuse(exchange, 500)
 
 
 def _constant(choice: dict[str, Any]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
-
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import STREAMED_ANSWER, why_unanswered
 from conformance.judge.checks.tools.choice import OFFERED, with_tools
@@ -24,7 +22,7 @@ MOST_CHARACTERS = 16
 REPEATED = re.compile(r"\s+|(.)\1+")
 
 
-def _calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
+def find_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     """Return (path, call) for every tool call. Raises NotExercised if no tool is called."""
     calls = [
         (f"/choices/{index}/message/tool_calls/{at}", call)
@@ -40,21 +38,22 @@ def _complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     """Return (path, call) for every tool call of an answer that was not cut off."""
     if any(choice.finish_reason == "length" for choice in exchange.choices.values()):
         raise NotExercised("the answer was cut off")
-    return _calls(exchange)
+    return find_calls(exchange)
 
 
-def _offered_functions(exchange: Exchange) -> dict[str, dict[str, Any]]:
+def offered_functions(exchange: Exchange) -> dict[str, dict[str, Any]]:
     """Return the functions that the request offers, by name."""
     functions = [tool.get("function") for tool in exchange.request_json.get("tools") or () if isinstance(tool, dict)]
     return {function["name"]: function for function in functions if isinstance(function, dict) and "name" in function}
 
 
 @check("tools.name-offered", on=OFFERED)
-def called_name_is_one_of_those_offered_functions(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The name of every call is exactly one that the request offers."""
-    offered = _offered_functions(exchange)
+def called_name_is_one_of_those_offered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The name of every call is exactly one that the request offers, or names in tool_choice."""
+    offered, choice = offered_functions(exchange), exchange.request_json.get("tool_choice")
+    named = choice.get("function") if isinstance(choice, dict) else None
     for where, call in _complete_calls(exchange):
-        if call.name not in offered:
+        if call.name not in offered and not (isinstance(named, dict) and named.get("name") == call.name):
             yield Finding(f"{where}/function/name", " or ".join(offered)[:200], repr(call.name)[:120])
 
 
@@ -67,34 +66,13 @@ def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Find
             yield Finding(f"{where}/function/arguments", "one JSON object", repr(call.arguments)[:200])
 
 
-@check("tools.arguments-fit-schema", on=OFFERED)
-def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The arguments of every complete call of a strict function are valid against its parameters.
-
-    Without `strict` the model may deviate from the schema.
-    """
-    strict = {name: function for name, function in _offered_functions(exchange).items() if function.get("strict")}
-    calls = [(where, call) for where, call in _complete_calls(exchange) if call.name in strict]
-    if not calls:
-        raise NotExercised("no strict function is called")
-    for where, call in calls:
-        reading = read_json(call.arguments or "")
-        schema = strict[call.name].get("parameters")
-        if reading.error or not isinstance(schema, dict):
-            continue  # other checks report it
-        for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
-            yield Finding(
-                f"{where}/function/arguments", "arguments that are valid against the schema", problem.message[:200]
-            )
-
-
 @check("tools.tokens-counted", on=OFFERED)
 def calls_count_their_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The calls of an answer count completion tokens: at least one for every 16 characters of their arguments.
 
     White space and repeated characters do not count, because one token may have many of them.
     """
-    arguments = [call.arguments or "" for _where, call in _calls(exchange)]
+    arguments = [call.arguments or "" for _where, call in find_calls(exchange)]
     least = max(1, sum(len(REPEATED.sub(r"\1", text)) for text in arguments) // MOST_CHARACTERS)
     usage = exchange.usage or {}
     count = usage.get("completion_tokens")
@@ -109,7 +87,7 @@ def calls_count_their_tokens(exchange: Exchange, _: Context) -> Iterator[Finding
 @check("tools.ids-given", on=OFFERED)
 def every_call_has_an_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every call has an id, with which its result is sent back."""
-    for where, call in _calls(exchange):
+    for where, call in find_calls(exchange):
         if not call.ids:
             yield Finding(f"{where}/id", "a string", "none")
 
@@ -117,7 +95,7 @@ def every_call_has_an_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("tools.ids-unique", on=OFFERED)
 def ids_of_calls_differ(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No two calls of an answer have the same id."""
-    ids = [(where, call.ids[0]) for where, call in _calls(exchange) if call.ids]
+    ids = [(where, call.ids[0]) for where, call in find_calls(exchange) if call.ids]
     for at, (where, identity) in enumerate(ids):
         if identity in [other for _, other in ids[:at]]:
             yield Finding(f"{where}/id", "a different id", repr(identity)[:80])
@@ -126,7 +104,7 @@ def ids_of_calls_differ(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("tools.type-function", on=OFFERED)
 def type_of_a_call_is_function(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every call has the type "function"."""
-    for where, call in _calls(exchange):
+    for where, call in find_calls(exchange):
         if set(call.types) != {"function"}:
             yield Finding(f"{where}/type", "function", f"{list(call.types)}"[:80])
 
@@ -182,7 +160,7 @@ def every_call_has_an_index_of_its_own(exchange: Exchange, _: Context) -> Iterat
 @check("tools.streamed-name-once", on=OFFERED_STREAM)
 def name_of_a_call_is_streamed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The name of a call is sent once: clients join the pieces, and a repeated name matches no function."""
-    for where, call in _calls(exchange):
+    for where, call in find_calls(exchange):
         if len(call.names) != 1:
             yield Finding(f"{where}/function/name", "once", f"{list(call.names)}"[:120])
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FORCED = ("tool-choices", "tool-schemas", "tools-without-parameters")
 """The scenarios whose requests force a call."""
+UNKNOWN = "unknown"
+"""The step whose tool_choice names a function that is not offered."""
 MARKERS = ("<tool_call>", "</tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]", "<｜tool▁call")
 
 
@@ -64,9 +66,11 @@ def nothing_is_called_that_was_not_offered(exchange: Exchange, _: Context) -> It
 
 
 def _demands(choice: Callable[[object], bool]) -> Applicability:
-    """Include the steps of scenarios about tools whose tool_choice demands a call."""
+    """Include the steps of scenarios about tools whose tool_choice demands a call of a function that is offered."""
     return Applicability(
-        lambda scenario, step, _contract: scenario.id in FORCED and choice((step.body or {}).get("tool_choice")),
+        lambda scenario, step, _contract: (
+            scenario.id in FORCED and step.name != UNKNOWN and choice((step.body or {}).get("tool_choice"))
+        ),
         in_scenario=lambda identity: identity in FORCED,
     )
 
@@ -91,6 +95,21 @@ def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
         names = [call.name for call in choice.tool_calls]
         if (not names and choice.finish_reason != "length") or any(name != required for name in names):
             yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {required}", f"calls of {names}"[:120])
+
+
+@check("tools.unknown-choice-refused", on=in_scenario("tool-choices", UNKNOWN))
+def choice_of_an_unknown_tool_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A tool_choice that names a function which the request does not offer is refused, and never ignored.
+
+    A call of the function that was named would also do as the request says.
+    """
+    if exchange.status is not None and 400 <= exchange.status < 500:
+        return
+    required = exchange.request_json["tool_choice"]["function"]["name"]
+    choices = exchange.choices.values() if exchange.succeeded else ()
+    names = [call.name for choice in choices for call in choice.tool_calls]
+    if not names or any(name != required for name in names):
+        yield Finding("/status", f"4xx, or a call of {required}", f"calls of {names}" if names else summarize(exchange))
 
 
 @check("tools.no-markers-in-text", on=OFFERED)

@@ -51,6 +51,12 @@ def another_tool_is_called(exchange: Exchange) -> Exchange:
     )
 
 
+@mutant("tools.unknown-choice-refused")
+def choice_of_an_unknown_tool_fails(exchange: Exchange) -> Exchange:
+    """A tool_choice that names an unknown function gets a 500."""
+    return refuse(exchange, 500)
+
+
 @mutant("tools.no-markers-in-text")
 def call_stands_in_the_text(exchange: Exchange) -> Exchange:
     """A call is in the text, with the model's own markers."""

@@ -8,7 +8,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import fault, has_parameters, hooked_fault, requires_check
-from reference_server.faults.request_edits import text_messages
+from reference_server.faults.hooks import Refusal
+from reference_server.faults.request_edits import failed, text_messages
 from reference_server.faults.topics.output import forgotten
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import ServedRequest
+    from reference_server.faults.hooks import CannedResponse, Json, ServedRequest
 
 
 truncation_forgotten = forgotten("truncate_prompt_tokens", "prompt.cut-to-length")
@@ -77,4 +78,48 @@ placeholders_filled = converted(
 )
 tags_stripped = converted(
     "prompt-tags-stripped", lambda text: re.sub(r"<[^<>]*>", "", text), "What looks like a tag in a message is removed."
+)
+
+
+def _messages(request: ServedRequest) -> list[Json]:
+    messages = request.payload.get("messages")
+    return [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+
+
+def _refuse_names(request: ServedRequest) -> None:
+    if any(isinstance(item.get("name"), str) and item.get("role") != "user" for item in _messages(request)):
+        raise Refusal("invalid_request", "messages: only the user can have a name")
+
+
+def _refuse_developers(request: ServedRequest) -> None:
+    roles = [item.get("role") for item in _messages(request)]
+    if "developer" in roles and "assistant" in roles:
+        raise Refusal("invalid_request", "messages: the role developer cannot have a conversation")
+
+
+def _fail_on_late_instructions(request: ServedRequest) -> CannedResponse | None:
+    later = [item.get("role") for item in _messages(request)][1:]
+    return failed(request) if "system" in later else None
+
+
+names_refused = hooked_fault(
+    "names-of-others-refused",
+    "A message that has a name is refused unless it is from the user.",
+    request=_refuse_names,
+    applies_to=requires_check("prompt.names-accepted"),
+    bugs=[206],
+)
+developers_refused = hooked_fault(
+    "developers-in-conversations-refused",
+    "A conversation that begins with the role developer is refused if it has an answer.",
+    request=_refuse_developers,
+    applies_to=requires_check("prompt.developers-accepted"),
+    bugs=[207],
+)
+late_instructions_fail = hooked_fault(
+    "late-instructions-500",
+    "A system message that is not the first message gets a 500.",
+    request=_fail_on_late_instructions,
+    applies_to=requires_check("prompt.any-order-survived"),
+    bugs=[208],
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from openapi.stream.strict_json import read_json
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 from reference_server.faults.hooks import Refusal
 from reference_server.faults.topics.tools.calls import calls
@@ -121,4 +123,64 @@ named_calls_stop = variation(
     answer=_named_calls_stop,
     chunk=_named_calls_stop,
     applies_to=calls,
+)
+
+
+def _close_cut_strings(answer: Json, _request: ServedRequest) -> None:
+    for choice in choices_of(answer):
+        for call in message_of(choice).get("tool_calls") or () if choice.get("finish_reason") == "length" else ():
+            text = call["function"].get("arguments") or ""
+            endings = ('"}', "}", '": null}', "null}", ": null}")
+            call["function"]["arguments"] = next(
+                (text + end for end in endings if not read_json(text + end).error), text
+            )
+
+
+cut_calls_closed = variation(
+    "call-arguments-closed-where-cut",
+    "The arguments of a plain call that was cut off are closed, so that they are valid JSON.",
+    answer=_close_cut_strings,
+    applies_to=calls,
+)
+
+
+def _call_as_named(answer: Json, request: ServedRequest) -> None:
+    choice = request.payload.get("tool_choice")
+    named = choice.get("function") if isinstance(choice, dict) else None
+    for call in _calls(answer) if isinstance(named, dict) and request.state.get("unknown") else ():
+        call["function"]["name"] = request.state["unknown"]
+
+
+def _offer_unknown(request: ServedRequest) -> None:
+    choice, tools = request.payload.get("tool_choice"), request.payload.get("tools")
+    named = choice.get("function") if isinstance(choice, dict) else None
+    if not isinstance(named, dict) or not isinstance(tools, list):
+        return
+    known = [tool.get("function", {}).get("name") for tool in tools if isinstance(tool, dict)]
+    if isinstance(named.get("name"), str) and known and named["name"] not in known:
+        request.state["unknown"] = named["name"]
+        named["name"] = known[-1]
+
+
+unknown_choice_called = variation(
+    "tool-choice-unknown-called",
+    "The function that tool_choice names is called, also if it is not among the tools.",
+    request=_offer_unknown,
+    answer=_call_as_named,
+    chunk=_call_as_named,
+    applies_to=calls,
+)
+
+
+def _refuse_odd_orders(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    roles = [item.get("role") for item in messages if isinstance(item, dict)] if isinstance(messages, list) else []
+    if "system" in roles[1:] or any(before == role == "user" for before, role in pairwise(roles)):
+        raise Refusal("invalid_request", "messages: the template needs alternating roles after one system message")
+
+
+odd_orders_refused = variation(
+    "odd-orders-of-messages-refused",
+    "The template refuses a system message that is not the first, and two messages of the user in a row.",
+    request=_refuse_odd_orders,
 )

@@ -1,0 +1,122 @@
+"""Checks of the arguments of strict functions against their schema, also of arguments that were cut off."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+
+from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.checks.tools.calls import find_calls, offered_functions
+from conformance.judge.checks.tools.choice import OFFERED
+from openapi.stream.strict_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+
+DECODER = json.JSONDecoder()
+BLANKS = " \t\r\n"
+LONGEST_ESCAPE = 12
+"""Characters of the escape sequence of a character that has two code units."""
+INCOMPLETE = re.compile("[\ud800-\udbff\ufffd]+$")
+"""What is left of a character whose bytes or escape sequences are incomplete."""
+
+
+@check("tools.arguments-fit-schema", on=OFFERED)
+def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The arguments of every call of a strict function are valid against its parameters.
+
+    Of an answer that was cut off, each argument that is complete is valid, and a string that is not complete is the
+    beginning of a valid one. Without `strict` the model may deviate from the schema.
+    """
+    strict = {name: function for name, function in offered_functions(exchange).items() if function.get("strict")}
+    calls = [(where, call) for where, call in find_calls(exchange) if call.name in strict]
+    if not calls:
+        raise NotExercised("no strict function is called")
+    cut = any(choice.finish_reason == "length" for choice in exchange.choices.values())
+    for where, call in calls:
+        schema = strict[call.name].get("parameters")
+        if isinstance(schema, dict):
+            for problem in (_problems_of_beginning if cut else _problems)(call.arguments or "", schema):
+                yield Finding(
+                    f"{where}/function/arguments", "arguments that are valid against the schema", problem[:200]
+                )
+
+
+def _problems(arguments: str, schema: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with complete arguments. Invalid JSON is reported by another check."""
+    reading = read_json(arguments)
+    if not reading.error:
+        yield from (problem.message for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value))
+
+
+def _problems_of_beginning(arguments: str, schema: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with arguments that were cut off, also if the server closed them to make them valid JSON."""
+    properties = schema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    definitions: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    complete, name, rest = read_cut_object(arguments)
+    for key, value in complete.items():
+        if isinstance(known.get(key), dict):
+            validator = jsonschema_rs.validator_for({**known[key], **definitions})
+            yield from (f"{key}: {problem.message}" for problem in validator.iter_errors(value))
+    if name is not None and isinstance(known.get(name), dict) and not _may_begin(rest, known[name]):
+        yield f"{name}: {rest} is not the beginning of an allowed value"
+
+
+def read_cut_object(text: str) -> tuple[dict[str, Any], str | None, str]:
+    """Return the complete fields of an object whose text was cut off, the name of the next one, and its text.
+
+    A field counts as complete if a comma follows it. The name is None if the text ends, or is invalid, before a value.
+    """
+    fields: dict[str, Any] = {}
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return fields, None, ""
+    at = _skip(text, at + 1)
+    while True:
+        try:
+            name, at = DECODER.raw_decode(text, at)
+        except ValueError:
+            return fields, None, ""
+        at = _skip(text, at)
+        if not isinstance(name, str) or text[at : at + 1] != ":":
+            return fields, None, ""
+        begin = _skip(text, at + 1)
+        try:
+            value, end = DECODER.raw_decode(text, begin)
+        except ValueError:
+            return fields, name, text[begin:]
+        at = _skip(text, end)
+        if text[at : at + 1] != ",":
+            return fields, name, text[begin:end]
+        fields[name] = value
+        at = _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    """Return the place of the next character that is not blank."""
+    while at < len(text) and text[at] in BLANKS:
+        at += 1
+    return at
+
+
+def _may_begin(text: str, schema: dict[str, Any]) -> bool:
+    """Return whether the text of an incomplete string may be the beginning of an allowed value.
+
+    True if the value is not a string, or if any string is allowed. A character that was cut off is left out.
+    """
+    values = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if not isinstance(values, list) or not text.startswith('"'):
+        return True
+    begun = text.removesuffix('"') if len(text) > 1 else text
+    for length in range(len(begun), max(0, len(begun) - LONGEST_ESCAPE), -1):
+        reading = read_json(begun[:length] + '"')
+        if not reading.error and isinstance(reading.value, str):
+            start = INCOMPLETE.sub("", reading.value)
+            return any(isinstance(value, str) and value.startswith(start) for value in values)
+    return True
