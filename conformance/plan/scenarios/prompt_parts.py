@@ -139,10 +139,12 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
 
     Instructions between turns may be refused: not every model has a form for them.
     """
-    validator = Validator(contract)
+    validators = Validator(contract), Validator(contract.with_server_limits())
+    known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
 
     def is_allowed(body: Body) -> bool:
-        return not validator.request_problems(complete_body({"model": "m", **body}, contract))
+        complete = complete_body({"model": "m", **body}, contract)
+        return complete.keys() <= known and not any(validator.request_problems(complete) for validator in validators)
 
     steps = tuple(step for name, write in WHOLE.items() for step in _steps(name, write, is_allowed))
     return (Scenario(SCENARIO, SUMMARY, steps),) if steps else ()

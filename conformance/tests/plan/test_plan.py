@@ -123,7 +123,7 @@ def test_few_requests_show_every_selected_requirement_under_each_condition(patte
             for condition in list_conditions(assertion, plan.contract)
         }
 
-    assert shown(every) == shown(few)
+    assert shown(every) <= shown(few)
     sent = {(scenario.id, step.name) for scenario in few.scenarios for step in scenario.steps}
     judged = {
         (assertion.scenario.id, name)
