@@ -61,6 +61,6 @@ TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
 AT_SIGHT = SequentialTest(miss=0.25)
 """Accepts the first round that shows the effect: for answers that are practically never equal by chance."""
 NO_PATTERN = SequentialTest(honoured=0.66, ignored=0.05, miss=0.25)
-"""For patterns of which a server that draws at random shows the same one in at most every third round."""
+"""For what a server that draws at random does not do in at most every third round, and another one hardly ever does."""
 SAME_ANSWER = SequentialTest(honoured=0.92, ignored=0.08, miss=0.25)
 """For answers that must be equal: accepts the first equal pair, and takes five different ones for a difference."""

@@ -14,6 +14,7 @@ from conformance.judge.applicability import (
     not_generated,
     why_unanswered,
 )
+from conformance.judge.logprob_entries import any_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +48,29 @@ def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[F
     for index, choice in exchange.choices.items():
         if not choice.reasoning:
             yield Finding(f"/choices/{index}/message/reasoning_content", "reasoning", "none")
+
+
+@relation("reasoning.same-beside-others", over=("plain", "plain-again", "beside-others"))
+def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With log-probabilities and a stop string that never occurs, reasoning and answer are those without, each in its
+    field, and there are log-probabilities.
+
+    Not judged if the combination is refused, or if the same request has two answers.
+    """
+    plain, again, beside = exchanges.values()
+    if beside.status is not None and 400 <= beside.status < 500:
+        raise NotExercised("the combination is refused")
+    if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
+        raise NotObserved(reason)
+    known, repeated, found = (
+        [(item.reasoning, item.content) for item in each.choices.values()] for each in (plain, again, beside)
+    )
+    if known != repeated:
+        raise NotExercised("the reasoning of this server does not repeat")
+    if found != known:
+        yield Finding("/beside-others/choices/0/message", repr(known[0])[:200], repr(found[:1])[:200])
+    elif not any_entries(beside):
+        yield Finding("/beside-others/choices/0/logprobs", "log-probabilities", "none")
 
 
 @check("reasoning.none-when-off", on=in_scenario("thinking", "thoughtless*"))

@@ -39,6 +39,23 @@ def generates_invalid_utf8(recorded: Iterable[Exchange]) -> bool:
     return len(answered) >= ENOUGH_ANSWERS and garbled >= SHARE * len(answered)
 
 
+def chance_of_repeating(greedy: Exchange, temperature: float, top_p: float = 1.0) -> float:
+    """Return the probability that a sampled answer is the greedy one, at most. It is 1 if no log-probabilities show it.
+
+    Tokens that are not listed count as impossible. Of a token that top_p may leave alone nothing is known.
+    """
+    try:
+        entries = first_entries(greedy)
+    except NotExercised:
+        return 1.0
+    chance = 1.0
+    for entry in entries:
+        others = [item.logprob for item in entry.top if item.token != entry.token and math.isfinite(item.logprob)]
+        share = 1 / (1 + sum(math.exp(min(0.0, other - entry.logprob) / temperature) for other in others))
+        chance *= min(1.0, share / top_p)
+    return chance
+
+
 def repeats_when_hot(greedy: Exchange) -> bool:
     """Return whether the model may repeat its greedy answer at a high temperature, by its log-probabilities.
 

@@ -69,3 +69,9 @@ def thoughts_are_not_counted(exchange: Exchange) -> Exchange:
     """usage counts no reasoning tokens."""
     shown = _set_fields(exchange, {"reasoning_content": "So."})
     return edit_usage(shown, lambda usage: usage.update(completion_tokens_details={"reasoning_tokens": 0}))
+
+
+@mutant("reasoning.same-beside-others", steps="beside-others")
+def thoughts_end_in_the_answer(exchange: Exchange) -> Exchange:
+    """With a stop string the end of the reasoning is in the answer."""
+    return edit_text(exchange, lambda text: f"/think>{text}")

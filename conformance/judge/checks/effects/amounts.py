@@ -54,6 +54,30 @@ def penalties_are_subtracted_as_they_are(exchanges: Mapping[str, Exchange], _: C
         yield from _compare_amounts(changes)
 
 
+@relation("effects.penalties-at-temperature-0", over=("unpenalised", "penalised"))
+def penalties_change_greedy_answers(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """presence_penalty and frequency_penalty change an answer at temperature 0 that repeats its tokens.
+
+    Reported if a token is repeated although its penalty is twice its lead over a token without a penalty. How penalties
+    are computed is not judged.
+    """
+    if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
+        raise NotExercised("the penalties or the number of alternatives are refused")
+    if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
+        raise NotObserved(reason)
+    sent: Any = exchanges["penalised"].request_json
+    plain, penalised = (first_entries(exchanges[name]) for name in ("unpenalised", "penalised"))
+    if [entry.token for entry in plain] != [entry.token for entry in penalised]:
+        return
+    owed = _list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"])
+    for entry, penalties in zip(plain, owed, strict=True):
+        free = [item.logprob for item in entry.top if item.logprob > LEAST and _key(item) not in penalties]
+        penalty = penalties.get(_key(entry), 0.0)
+        if penalty and free and penalty > 2 * (entry.logprob - max(free)) + CLEAR:
+            yield Finding(entry.where, f"another token: the penalty of {entry.token!r} is {penalty}", repr(entry.token))
+            return
+
+
 def _key(entry: LogprobEntry) -> Token:
     return entry.token, entry.data
 

@@ -12,6 +12,7 @@ from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.logprobs.values import LEAST, TIE
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.logprob_entries import LogprobEntry, first_entries
+from conformance.judge.token_counts import requested_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +31,8 @@ CLEARLY_MORE: Final = 3  # of five texts
 def top_k_leaves_as_many_tokens(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With top_k 2, answers of one token to the same request are one of two, whatever the temperature is."""
     texts = _texts_of(exchanges, context, "draw")
+    if any(requested_limit(exchange) > 1 for exchange in exchanges.values()):
+        raise NotExercised("the contract does not allow answers of one token")
     if len(texts) > 2:
         require_repetition(context)
         yield Finding("/choices/0/message/content", "one of two texts", f"{len(texts)} texts: {sorted(texts)}"[:200])

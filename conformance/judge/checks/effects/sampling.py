@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import NotExercised
-from conformance.judge.evidence.model import repeats_when_hot
+from conformance.judge.evidence.model import chance_of_repeating, repeats_when_hot
 from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import AT_SIGHT
+from conformance.statistics import AT_SIGHT, NO_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +78,42 @@ def the_widest_values_narrow_nothing(round_: Round, _: Sequence[Round]) -> bool 
 def top_k_of_zero_narrows_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
     """A top_k of 0 does not leave one token: answers at temperature 2 differ from the greedy one."""
     return _leaves_greedy(round_, "zero-k")
+
+
+MIDDLE = "effects-in-the-middle"
+SELDOM = 1 - NO_PATTERN.honoured
+"""An answer that equals the greedy one with a smaller probability shows that it was sampled."""
+
+
+@trial(
+    "effects.usual-temperature-varies",
+    scenario=MIDDLE,
+    parts=("greedy", "warm"),
+    test=NO_PATTERN,
+    expected="another text than the greedy one",
+)
+def usual_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """At temperature 0.7 answers differ from the greedy one, if log-probabilities show that they seldom equal it."""
+    return _leaves_unlikely(round_, "warm", temperature=0.7)
+
+
+@trial(
+    "effects.usual-top-p-varies",
+    scenario=MIDDLE,
+    parts=("greedy", "wide"),
+    test=NO_PATTERN,
+    expected="another text than the greedy one",
+)
+def usual_top_p_leaves_several_tokens(round_: Round, _: Sequence[Round]) -> bool | None:
+    """With top_p 0.9 answers differ from the greedy one, if log-probabilities show that they seldom equal it."""
+    return _leaves_unlikely(round_, "wide", temperature=1.0, top_p=0.9)
+
+
+def _leaves_unlikely(round_: Round, part: str, *, temperature: float, top_p: float = 1.0) -> bool:
+    """Tell whether an answer differs from the greedy one. Raises NotExercised if it may well be the same."""
+    if chance_of_repeating(round_["greedy"], temperature, top_p) > SELDOM:
+        raise NotExercised("the model may repeat its greedy answer, or log-probabilities do not show whether it does")
+    return text_of(round_, part) != text_of(round_, "greedy")
 
 
 def _leaves_greedy(round_: Round, part: str) -> bool:

@@ -86,3 +86,20 @@ def alternatives_are_different_tokens(exchange: Exchange, _: Context) -> Iterato
             yield Finding(f"{entry.where}/top_logprobs", "different tokens", f"{twice[0]!r} twice")
     if not seen:
         raise NotExercised("no entry has several alternatives with bytes")
+
+
+@check("logprobs.alternatives-named", on=REQUESTED)
+def alternatives_have_names(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Different alternatives are told apart: in most entries at most one has neither text nor bytes.
+
+    A special token may have no text.
+    """
+    entries = [entry for entry in all_entries(exchange) if len(entry.top) > 2]
+    if len(entries) < 2:
+        raise NotExercised("too few entries have several alternatives")
+    nameless = [entry for entry in entries if sum(not (item.token or item.data) for item in entry.top) > 1]
+    if 2 * len(nameless) > len(entries):
+        expected = "at most one alternative without text and bytes in an entry"
+        yield Finding(
+            f"{nameless[0].where}/top_logprobs", expected, f"several in {len(nameless)} of {len(entries)} entries"
+        )

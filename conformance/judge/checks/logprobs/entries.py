@@ -148,7 +148,11 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         if any(_matches(data, text, whole=whole) or _normalize(data) == _normalize(text) for data in (made, known)):
             continue
         ended = made[: len(made) - len(_data(entries[-1]))]  # the token that ends an answer is not part of the text
-        if entries[-1].token and (_matches(ended, text, whole=whole) or _normalize(ended) == _normalize(text) + CUT):
+        if (
+            choice.finish_reason != "length"
+            and entries[-1].token
+            and (_matches(ended, text, whole=whole) or _normalize(ended) == _normalize(text) + CUT)
+        ):
             continue
         yield Finding(f"/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])
 
@@ -177,7 +181,11 @@ def _matches(made: bytes, text: bytes, *, whole: bool) -> bool:
     """Compare the bytes of the tokens with the text. Servers may strip white space, and a limit may cut a character."""
     made = made.strip()
     text = text.strip().removesuffix(CUT.encode())
-    return made == text or (not whole and made.startswith(text) and len(made) - len(text) < 4)
+    return made == text or (not whole and made.startswith(text) and _is_part_of_character(made[len(text) :]))
+
+
+def _is_part_of_character(data: bytes) -> bool:
+    return len(data) < 4 and CUT in data.decode(errors="replace")
 
 
 @check("logprobs.one-entry-per-token", on=REQUESTED)

@@ -23,3 +23,16 @@ def _choose_unlikely(content: list[dict[str, Any]]) -> None:
 def penalties_are_doubled(exchange: Exchange) -> Exchange:
     """The penalties are larger than requested, so a token is chosen that ranks behind another one."""
     return edit_content(exchange, _choose_unlikely)
+
+
+def _repeat(content: list[dict[str, Any]]) -> None:
+    """Let each token be the same, and hardly likelier than another one."""
+    for entry in content:
+        others = [{"token": "unsaid", "logprob": -0.8, "bytes": list(b"unsaid")}]
+        entry |= {"token": "said", "logprob": -0.6, "bytes": list(b"said"), "top_logprobs": others}
+
+
+@mutant("effects.penalties-at-temperature-0", steps="*penalised")
+def penalties_are_ignored_when_greedy(exchange: Exchange) -> Exchange:
+    """The answer repeats a token, with penalties as without."""
+    return edit_content(exchange, _repeat)

@@ -17,6 +17,18 @@ def every_answer_is_greedy(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY) if exchange.succeeded else exchange
 
 
+@mutant("effects.usual-temperature-varies", steps="*")
+def usual_temperatures_are_greedy(exchange: Exchange) -> Exchange:
+    """Answers at temperature 0.7 are the greedy one."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.usual-top-p-varies", steps="*")
+def usual_top_p_leaves_one_token(exchange: Exchange) -> Exchange:
+    """Answers with top_p 0.9 are the greedy one."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.widest-leaves-all", steps="[gw][ri][ed][ed]*")
 def widest_values_narrow(exchange: Exchange) -> Exchange:
     """A top_p of 1 leaves the likeliest token only."""

@@ -36,3 +36,10 @@ def alternatives_are_sorted_by_id(exchange: Exchange) -> Exchange:
 def one_alternative_comes_twice(exchange: Exchange) -> Exchange:
     """The same alternative occurs twice in the list."""
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 2))
+
+
+@mutant("logprobs.alternatives-named")
+def alternatives_have_no_text(exchange: Exchange) -> Exchange:
+    """The alternatives have neither text nor bytes."""
+    nameless = [{"token": "", "logprob": -float(number), "bytes": None} for number in range(1, 4)]
+    return edit_each(exchange, lambda entry: entry.update(top_logprobs=nameless))
