@@ -299,3 +299,14 @@ text_escaped = _edited_text(
 text_on_one_line = _edited_text(
     "text-on-one-line", lambda text: re.sub(r"\s+", " ", text), "Line ends and runs of blanks in answers become blanks."
 )
+
+
+def _forget_names(choice: Json, _request: ServedRequest) -> None:
+    for entry in (choice.get("logprobs") or {}).get("content") or ():
+        for item in entry.get("top_logprobs") or ():
+            item.update(token="", bytes=[])
+
+
+alternatives_unnamed = choice_fault(
+    "alternatives-unnamed", _forget_names, "The alternatives have neither a text nor bytes.", applies_to=BUTTON
+)

@@ -129,3 +129,13 @@ thoughts_at_the_end = choice_fault(
 thoughts_not_off = hooked_fault(
     "thoughts-not-off", "Reasoning cannot be disabled.", request=_think_always, applies_to=thinks
 )
+
+
+def _think_less(request: ServedRequest) -> None:
+    if request.payload.get("stop") and isinstance(request.payload.get("chat_template_kwargs"), dict):
+        request.payload["chat_template_kwargs"] = {"enable_thinking": False}
+
+
+thoughts_lost_next_to_stops = hooked_fault(
+    "thoughts-lost-next-to-stops", "With a stop string there is no reasoning.", request=_think_less, applies_to=thinks
+)
