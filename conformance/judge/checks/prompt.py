@@ -174,7 +174,7 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
 
 
 def _count(exchange: Exchange) -> int:
-    """Return the prompt_tokens of an answer; 0 if there are none."""
+    """Return the prompt_tokens of an answer, or else 0."""
     try:
         return prompt_count(exchange)
     except NotObserved:

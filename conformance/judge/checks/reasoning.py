@@ -63,7 +63,7 @@ def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange],
     if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
         raise NotObserved(reason)
     known, repeated, found = (
-        [(item.reasoning, item.content) for item in each.choices.values()] for each in (plain, again, beside)
+        [(item.reasoning, item.content) for item in answer.choices.values()] for answer in (plain, again, beside)
     )
     if known != repeated:
         raise NotExercised("the reasoning of this server does not repeat")

@@ -31,7 +31,7 @@ WITHOUT: Final = "-without-"
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
 RULES: Final = (
-    "You help guests of a small hotel. Be polite and brief. Answer in the language of the guest. Never promise a room "
+    "You help guests of a small hotel. Be polite and brief. Answer in the language of the guest. Never promise a bed "
     "before you have looked it up. Give prices in euros and times in the form 18:30. Breakfast is served from seven to "
     "ten, on Sundays until eleven. The garden is open until it gets dark. Dogs are welcome, cats are not. The lift is "
     "out of order on the first Monday of each month. Luggage can be left at the desk."
@@ -50,7 +50,7 @@ class Clauses:
     parts: list[str]
 
     def add(self, part: str, text: str, clause: str) -> str:
-        """Return a text with the clause of a part at its end."""
+        """Return a string with the clause of a part at its end."""
         return text + "".join(f" {item}" for item in self.pick(part, clause))
 
     def pick(self, part: str, item: Any) -> list[Any]:
@@ -94,7 +94,7 @@ def _agent(clauses: Clauses) -> Body:
                 "Find out when an order arrives.",
                 {
                     "number": {"type": "string", "description": "Number of the order"},
-                    "place": {"type": "string", "enum": ["desk", "room", *places]},
+                    "place": {"type": "string", "enum": ["desk", "restaurant", *places]},
                     "guests": {"type": "object", "properties": {"adult": {"type": "string"}, **child}},
                 },
             ),

@@ -308,5 +308,5 @@ def _forget_names(choice: Json, _request: ServedRequest) -> None:
 
 
 alternatives_unnamed = choice_fault(
-    "alternatives-unnamed", _forget_names, "The alternatives have neither a text nor bytes.", applies_to=BUTTON
+    "alternatives-unnamed", _forget_names, "The alternatives have neither text nor bytes.", applies_to=BUTTON
 )

@@ -137,5 +137,8 @@ def _think_less(request: ServedRequest) -> None:
 
 
 thoughts_lost_next_to_stops = hooked_fault(
-    "thoughts-lost-next-to-stops", "With a stop string there is no reasoning.", request=_think_less, applies_to=thinks
+    "thoughts-lost-next-to-stops",
+    "With a stop string the reasoning is missing.",
+    request=_think_less,
+    applies_to=thinks,
 )
