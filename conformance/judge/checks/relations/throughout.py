@@ -26,8 +26,13 @@ TOLD = "told"  # the request with log-probabilities
 def paired_parameters_mean_the_same_in_streams(
     exchanges: Mapping[str, Exchange], context: Context
 ) -> Iterator[Finding]:
-    """A request with several parameters has the same choices streamed as plain, unless one of the forms is refused."""
+    """A greedy or seeded request with several parameters has the same choices streamed as plain, unless one of the forms
+    is refused.
+    """
     require_repetition(context)
+    sent: Any = exchanges["paired"].request_json
+    if sent.get("temperature") != 0 and sent.get("seed") is None:
+        raise NotExercised("the contract allows neither temperature 0 nor the seed")
     if any(400 <= (exchange.status or 0) < 500 for exchange in exchanges.values()):
         raise NotExercised("the combination is refused")
     for exchange in exchanges.values():
