@@ -51,7 +51,7 @@ CONDITIONS: Final = (
     Condition("seeded", {**SEEDED, "messages": SURPRISE}, ("temperature",)),
     Condition(
         "sampled",
-        {**SEEDED, "temperature": 2.0},
+        {**SEEDED, "messages": SURPRISE, "temperature": 2.0},
         (
             *("top_p", "top_k", "min_p", "n", "best_of", "use_beam_search"),
             *("presence_penalty", "frequency_penalty", "repetition_penalty"),

@@ -26,9 +26,7 @@ TOLD = "told"  # the request with log-probabilities
 def paired_parameters_mean_the_same_in_streams(
     exchanges: Mapping[str, Exchange], context: Context
 ) -> Iterator[Finding]:
-    """A greedy or seeded request with several parameters has the same choices streamed as plain, unless one of the forms
-    is refused.
-    """
+    """A greedy or seeded request with several parameters has the same choices streamed as plain, if it is accepted."""
     require_repetition(context)
     sent: Any = exchanges["paired"].request_json
     if sent.get("temperature") != 0 and sent.get("seed") is None:
