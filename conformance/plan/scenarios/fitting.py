@@ -78,7 +78,12 @@ class Fitting:
                 yield replace(scenario, steps=tuple(steps.values()))
 
     def _fit_step(self, step: Step, added: Mapping[str, Any], share: float) -> Step:
-        if not step.targets_chat or step.expect == "refusal":
+        if not step.targets_chat:
+            return step
+        if step.expect == "refusal":
+            wrong = [name for name, value in (step.body or {}).items() if type(value) not in (int, float)]
+            if strange := [name for name in WITHOUT_EFFECT.keys() & wrong if self._is_strange(name)]:
+                raise _Unfit(f"the contract has no parameter {strange[0]}")
             return step
         if step.raw is not None:
             if step.expect == "answer" and (problem := self._problem(read_json(step.payload("m").decode()).value)):
