@@ -91,7 +91,7 @@ def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterat
     sampled: any token may be the last one.
     """
     sent: Any = exchange.request_json
-    if sent.get("stop") or sent.get("stop_token_ids"):
+    if not isinstance(sent, dict) or sent.get("stop") or sent.get("stop_token_ids"):
         raise NotExercised("a stop string may occur in the reasoning")
     if sent.get("temperature") != 0:
         raise NotExercised("the answer is sampled and may end anywhere")

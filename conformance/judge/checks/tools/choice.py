@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check
+from conformance.judge.acceptance import is_refused
 from conformance.judge.applicability import (
     ANSWER,
     PLAIN_ANSWER,
@@ -98,12 +99,12 @@ def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 
 @check("tools.unknown-choice-refused", on=in_scenario("tool-choices", UNKNOWN))
-def choice_of_an_unknown_tool_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def choice_of_an_unknown_tool_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A tool_choice that names a function which the request does not offer is refused, and never ignored.
 
     A call of the function that was named would also do as the request says.
     """
-    if exchange.status is not None and 400 <= exchange.status < 500:
+    if is_refused(exchange, context.contract):
         return
     required = exchange.request_json["tool_choice"]["function"]["name"]
     choices = exchange.choices.values() if exchange.succeeded else ()

@@ -114,3 +114,17 @@ penalties_in_logprobs = variation(
     answer=_include_penalties,
     applies_to=has_parameters("logprobs", "frequency_penalty"),
 )
+
+
+def _forget_penalties(request: ServedRequest) -> None:
+    if request.payload.get("logprobs"):
+        for name in ("presence_penalty", "frequency_penalty"):
+            request.payload.pop(name, None)
+
+
+penalties_lost_with_logprobs = hooked_fault(
+    "penalties-lost-with-logprobs",
+    "Penalties are ignored if log-probabilities are requested.",
+    request=_forget_penalties,
+    applies_to=requires_check("effects.penalties-at-temperature-0"),
+)

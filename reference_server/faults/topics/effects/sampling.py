@@ -110,3 +110,15 @@ def temperature_inverted(params: SamplingParams) -> SamplingParams:
 def top_p_of_one_narrows(params: SamplingParams) -> SamplingParams:
     """A `top_p` of 1 next to a `top_k` leaves the likeliest token only."""
     return replace(params, top_k=1) if params.top_p == 1 and params.top_k > 1 else params
+
+
+@sampling_fault("cool-temperatures-are-greedy")
+def cool_temperatures_are_greedy(params: SamplingParams) -> SamplingParams:
+    """A temperature below 1 has the effect of 0."""
+    return params if params.temperature >= 1 else replace(params, temperature=0.0)
+
+
+@sampling_fault("top-p-in-percent")
+def top_p_is_a_percentage(params: SamplingParams) -> SamplingParams:
+    """A `top_p` below 1 is read as a percentage, so that hardly more than one token is left."""
+    return params if params.top_p >= 1 else replace(params, top_p=params.top_p / 100)
