@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHECKS = gather_checks()
 MUTANTS = mutant.gather_mutants()
-MOST_BYTES = 300_000
+MOST_BYTES = 350_000
 TURNS = 3
 """How many of the edits that change nothing are made to each exchange, one after the other."""
 SAMPLE = 3

@@ -42,16 +42,22 @@ if TYPE_CHECKING:
 
 WITHOUT_CALLS = ("tool-calls-absent", "tool-calls-empty")
 """Variations of which one changes nothing in each dialect, because answers without tool calls are already like that."""
-UNSHOWN = (*WITHOUT_CALLS, "penalties-in-logprobs")
-"""Variations that no recorded answer of some dialects shows."""
+UNSHOWN = (
+    *(*WITHOUT_CALLS, "penalties-in-logprobs", "tool-choice-unknown-called"),
+    *("composed-by-the-tokenizer", "trimmed-by-the-template", "sanitized-special-tokens"),
+    *("first-line-feed-dropped", "large-prompts-begin-late"),
+)
+"""Variations that no recorded answer of some dialects shows: they concern requests, or times."""
 
 
 MAY_BE_UNEXERCISED = {
     "refused-in-an-answer": {
         *("errors.body-is-json-object", "errors.envelope-fits", "errors.json-content-type", "errors.envelope-known"),
         *("errors.streamed-as-plain", "errors.envelopes-alike", "errors.names-the-parameter"),
-        "errors.code-of-its-kind",
+        *("errors.code-of-its-kind", "relations.longest-prompt-answered"),
     },
+    "call-arguments-closed-where-cut": {"finish.length-when-call-cut"},
+    "odd-orders-of-messages-refused": {"prompt.any-order-survived"},
     "biases-limited": {"effects.bans-heeded"},
     "penalties-in-logprobs": {"effects.penalties-whole"},
     "streams-of-one-choice": {"choices.streamed-as-plain", "usage.streamed-choices-as-plain"},
@@ -62,8 +68,9 @@ MAY_BE_UNEXERCISED = {
 def check_unreported(good: Good, changed: Exchanges) -> None:
     """Check that replaced exchanges change neither a finding nor an outcome."""
     again = judge(good, changed)
-    assert [] == again.new_findings
-    assert {} == again.moved
+    found, moved = again.new_findings, again.moved  # assertions about `again` would print all exchanges, too
+    assert [] == found
+    assert {} == moved
 
 
 DIALECTS_EACH = 2  # of each variation; which, differs between variations
@@ -107,10 +114,11 @@ def test_variations_of_the_reference_server_are_not_reported(
     differs = changed != good.exchanges  # an assertion of its own would print all exchanges
     assert differs or variation in UNSHOWN
     again = judge(good, changed)
-    assert [] == again.new_findings
-    lost = {requirement for requirement, outcome in again.moved.items() if outcome is not Outcome.PASS}
+    found, moved = again.new_findings, again.moved  # assertions about `again` would print all exchanges, too
+    assert [] == found
+    lost = {requirement for requirement, outcome in moved.items() if outcome is not Outcome.PASS}
     assert MAY_BE_UNEXERCISED.get(variation, set()) >= lost
-    assert {Outcome.NOT_EXERCISED, Outcome.PASS} >= set(again.moved.values())
+    assert {Outcome.NOT_EXERCISED, Outcome.PASS} >= set(moved.values())
 
 
 def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.proof.editing.answers import edit_choice, edit_text
+from conformance.proof.editing.responses import with_json, with_status
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -56,4 +57,5 @@ def answer_is_blank(exchange: Exchange) -> Exchange:
 @mutant("relations.longest-prompt-answered", steps="refused-*")
 def longest_prompts_are_answered_with_nothing(exchange: Exchange) -> Exchange:
     """The answers to the longest prompt have no text."""
-    return edit_text(exchange, lambda _: "")
+    silent = {"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
+    return with_status(with_json(exchange, {"choices": [silent], "usage": {"completion_tokens": 2}}), 200)

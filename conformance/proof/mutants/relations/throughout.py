@@ -18,7 +18,7 @@ def answers_change_in_the_end(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: f"{exchange.step}: {text}")
 
 
-@mutant("relations.counted-the-same-throughout", steps="plain.6")
+@mutant("relations.counted-the-same-throughout", steps="plain.5")
 def counts_change_in_the_end(exchange: Exchange) -> Exchange:
     """At the end of a run the tokens of an earlier request are counted too."""
     return add_tokens(exchange, prompt=2)

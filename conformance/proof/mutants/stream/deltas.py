@@ -55,7 +55,7 @@ def deltas_are_cumulative(exchange: Exchange) -> Exchange:
     return edit_deltas(exchange, lengthen)
 
 
-@mutant("stream.text-not-repeated")
+@mutant("stream.text-not-repeated", scenario="greedy")
 def last_delta_repeats_the_answer(exchange: Exchange) -> Exchange:
     """After the last delta another one repeats the whole answer."""
     choice = exchange.choices[0]
