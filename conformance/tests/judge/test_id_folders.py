@@ -53,7 +53,7 @@ SHOWN_ELSEWHERE = {
     *("tool-type-lists-refused", "tool-nested-types-refused", "tool-untyped-properties-fail"),
     "tools-that-take-nothing-refused",
     *("text-of-the-stream-again", "texts-drift", "cached-tokens-uncounted", "middle-of-prompts-dropped"),
-    "last-part-read",
+    *("last-part-read", "last-stops-kept", "range-header-refused", "streams-cut-on-close"),
 }
 """Faults that checks of another folder detect: a valid request is refused, or answers are wrong."""
 
