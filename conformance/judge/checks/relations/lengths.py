@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, relation, series
+from conformance.judge.acceptance import is_refused
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.evidence.answer_difference import compare_answers
@@ -130,12 +131,14 @@ def a_long_prompt_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Co
 
 @relation("relations.longest-prompt-answered", over=("refused-plain", "refused-streamed"))
 def a_prompt_that_may_be_too_long_is_refused_or_answered(
-    exchanges: Mapping[str, Exchange], _: Context
+    exchanges: Mapping[str, Exchange], context: Context
 ) -> Iterator[Finding]:
     """A prompt that may be longer than the context is refused, or answered with text: not silently with nothing.
 
     Reported if both the plain and the streamed answer have counted tokens and no text.
     """
+    if any(is_refused(exchange, context.contract) for exchange in exchanges.values()):
+        raise NotExercised("the prompt is refused")
     require_accepted(exchanges)
     counts = [(exchange.usage or {}).get("completion_tokens") for exchange in exchanges.values()]
     silent = [exchange for exchange in exchanges.values() if not _has_text(exchange)]
