@@ -185,10 +185,8 @@ def _shared_assertions(scenario: Scenario, demanded: _Demanded) -> Iterator[Asse
     """Yield an assertion for each further fact that the request of a scenario shows."""
     for subject in scenario.also:
         if subject.check in demanded.by_subject:
-            about, check = (
-                replace(scenario, subject=subject, also=(), shared=True),
-                demanded.by_subject[subject.check][1],
-            )
+            _, check, _ = demanded.by_subject[subject.check]
+            about = replace(scenario, subject=subject, also=(), shared=True)
             yield Assertion(check, about, scenario.steps[0], _own_row(subject), subject.summary)
 
 

@@ -135,14 +135,17 @@ def gather_failure(
         ]
         reads = trace_reads(judgement, recorded, contract, validator, model) if judgement.exchanges else ()
         views = frozenset((exchange, view) for exchange, name in reads for view in VIEWS.get(name, ()))
-        errors = frozenset(error for step, exchange in steps if (error := _error_key(exchange, step)))
+        errors_of = {step.name: error for step, exchange in steps if (error := _error_key(exchange, step))}
+        errors = frozenset(errors_of.values())
         names = [step.name for step, _ in steps]
         if not judgement.findings:
             evidence.append(Evidence(Place(None, None), exchanges, views, errors, None, frozenset()))
         for finding in judgement.findings:
             place = Place(("status",), None) if check.by_subject else _place_of(finding, names)
             value = _value_key(place, finding)
-            evidence.append(Evidence(place, exchanges, views, errors, value, check.invalidates))
+            named = finding.where.strip("/").partition("/")[0]  # what other steps were answered explains nothing of it
+            own = frozenset({errors_of[named]} if named in errors_of else ()) if named in names else errors
+            evidence.append(Evidence(place, exchanges, views, own, value, check.invalidates))
     has_findings = bool(group[0].findings)
     parameters = {_parameter_of(judgement.assertion) for judgement in group}
     parameter = parameters.pop() if len(parameters) == 1 else None

@@ -186,11 +186,16 @@ pairs_confused = hooked_fault(
 )
 
 
+def _empty(response: Json) -> None:
+    """Remove the text of every choice."""
+    for choice in choices_of(response):
+        if message_of(choice).get("content"):
+            message_of(choice)["content"] = ""
+
+
 def _leave_nothing(response: Json, request: ServedRequest) -> None:
     if len(str(request.payload.get("messages"))) > VERY_LONG:
-        for choice in choices_of(response):
-            if message_of(choice).get("content"):
-                message_of(choice)["content"] = ""
+        _empty(response)
 
 
 long_prompts_leave_nothing = hooked_fault(
@@ -216,9 +221,7 @@ cut_streams_stop = hooked_fault(
 def _silent_after_blanks(response: Json, request: ServedRequest) -> None:
     asked = [message for message in text_messages(request) if message.get("role") == "user"]
     if asked and asked[-1]["content"][:1].isspace():
-        for choice in choices_of(response):
-            if message_of(choice).get("content"):
-                message_of(choice)["content"] = ""
+        _empty(response)
 
 
 blanks_silence = hooked_fault(
@@ -236,9 +239,8 @@ def _answer_nothing_beyond(request: ServedRequest) -> None:
 
 
 def _leave_nothing_beyond(response: Json, request: ServedRequest) -> None:
-    for choice in choices_of(response) if request.state.get("silent") else ():
-        if message_of(choice).get("content"):
-            message_of(choice)["content"] = ""
+    if request.state.get("silent"):
+        _empty(response)
 
 
 longest_prompts_leave_nothing = hooked_fault(
