@@ -143,9 +143,15 @@ def gather_failure(
         for finding in judgement.findings:
             place = Place(("status",), None) if check.by_subject else _place_of(finding, names)
             value = _value_key(place, finding)
-            named = finding.where.strip("/").partition("/")[0]  # what other steps were answered explains nothing of it
-            own = frozenset({errors_of[named]} if named in errors_of else ()) if named in names else errors
-            evidence.append(Evidence(place, exchanges, views, own, value, check.invalidates))
+            named = finding.where.strip("/").partition("/")[0]
+            if named not in names:
+                evidence.append(Evidence(place, exchanges, views, errors, value, check.invalidates))
+                continue
+            # The finding was made although other requests were refused, so it does not follow from their errors.
+            refused = {exchange.id for step, exchange in steps if step.name in errors_of and step.name != named}
+            own_errors = frozenset(error for name, error in errors_of.items() if name == named)
+            own_views = frozenset(item for item in views if item[0] not in refused)
+            evidence.append(Evidence(place, exchanges, own_views, own_errors, value, check.invalidates))
     has_findings = bool(group[0].findings)
     parameters = {_parameter_of(judgement.assertion) for judgement in group}
     parameter = parameters.pop() if len(parameters) == 1 else None

@@ -203,3 +203,20 @@ def test_a_should_is_not_the_cause_of_a_must_with_the_same_error(mindie: Good) -
         if keywords.get(name) is Keyword.MUST and keywords.get(names[0]) is Keyword.SHOULD
     }
     assert {} == weaker
+
+
+def test_an_error_of_another_request_does_not_explain_a_finding(mindie: Good) -> None:
+    changed = {
+        key: refuse(exchange) if key[1].startswith("in-parts") else with_tokens(exchange)
+        for key, exchange in mindie.exchanges.items()
+        if key[0] == "parts-of-a-prompt"
+    }
+    judgements = mindie.judge(changed, mindie.assertions_by_scenario["parts-of-a-prompt"])
+    failing, causes = causes_of(mindie, judgements, changed)
+    assert {"answer.accepted", "prompt.every-part-read"} <= failing.keys()
+    assert "answer.accepted" not in causes.get("prompt.every-part-read", ())
+
+
+def with_tokens(exchange: Exchange) -> Exchange:
+    """Count the same prompt tokens in each answer."""
+    return edit_answer(exchange, lambda answer: answer["usage"].update(prompt_tokens=7))
