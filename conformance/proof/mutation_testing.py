@@ -138,7 +138,10 @@ async def run_faults(
 
 
 async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial, known: FaultRow) -> TrialResult:
-    """Test a fault with the scenarios that showed it before and a sample of others, until the result is the same."""
+    """Test a fault with the scenarios that showed it before and a sample of others, until the result is the same.
+
+    If it never is, the fault is tested with all scenarios: a scenario may have been renamed or divided.
+    """
     fault = trial.fault
     sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else SAMPLE_SIZE
     select = select_known(fault.name, known.shown_by, sample_size)
@@ -148,10 +151,8 @@ async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial,
         kills = kills | new if known.flaky else new
         killers = _strongest(kills, fault)
         if fault.benign or confirms(known, killers):  # a false positive is not retried
-            break
-    if not (killers or fault.benign):  # other scenarios may still show it
-        return await _discover(host, baseline, fault)
-    return TrialResult(kills, killers, known.shown_by, known.flaky)
+            return TrialResult(kills, killers, known.shown_by, known.flaky)
+    return await _discover(host, baseline, fault)  # other scenarios may still show it as before
 
 
 async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFault) -> TrialResult:

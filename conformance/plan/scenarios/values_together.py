@@ -16,7 +16,7 @@ from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract
 
@@ -104,8 +104,20 @@ def _pack(waiting: dict[str, list[Scenario]], contract: Contract) -> Iterator[_P
 
 
 def _is_valid(packed: Body, body: Body, validators: tuple[Validator, ...]) -> bool:
-    """Return whether two bodies agree in the fields that both have, and are valid together."""
+    """Return whether two bodies agree in the fields that both have, and every server must accept them together."""
     if any(packed[name] != body[name] for name in packed.keys() & body.keys()):
         return False
-    complete = complete_body({"model": "m", **packed, **body}, validators[0].contract)
+    contract = validators[0].contract
+    complete = complete_body({"model": "m", **packed, **body}, contract)
+    in_words = [rule.broken for rule in contract.rules.values() if rule.broken and rule.schema is None]
+    if any(_resembles(complete, broken) for broken in in_words):
+        return False
     return not any(validator.request_problems(complete) for validator in validators)
+
+
+def _resembles(body: Body, example: Mapping[str, Any]) -> bool:
+    """Return whether a body has the fields of an example: equal if they are true or false, else with any value."""
+    return all(
+        body.get(name) is value if isinstance(value, bool) else body.get(name) is not None
+        for name, value in example.items()
+    )

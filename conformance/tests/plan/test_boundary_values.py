@@ -56,3 +56,11 @@ def test_requests_with_several_values_are_valid_and_send_only_values_that_must_b
         assert scenario.subject is not None
         assert {(name, repr(value)) for name, value in scenario.subject.value.items()} <= alone
         assert validator.request_problems({"model": "m", **(scenario.steps[0].body or {})}) == ()
+
+
+@pytest.mark.parametrize("gone", [(), ("beam_search", "include_stop_str_in_output", "media", "stop", "thinking")])
+def test_values_are_not_sent_together_where_a_rule_in_words_leaves_the_answer_open(gone: tuple[str, ...]) -> None:
+    contract = load("mindie-2.3").without(gone)
+    for scenario in values_together.generate(boundaries.generate(contract), contract):
+        body = scenario.steps[0].body or {}
+        assert body.get("logprobs") is not False or body.get("top_logprobs") is None

@@ -99,6 +99,12 @@ def test_a_flaky_fault_must_be_detected_with_the_same_strength_by_any_check() ->
     assert 1 == len(compare_tables(more, before))
 
 
+def test_what_is_observed_of_a_variation_may_change() -> None:
+    before = to_data(KillMatrix((replace(fault("odd", a="o"), benign=True),), (), {}))
+    after = to_data(KillMatrix((replace(fault("odd", b="o"), benign=True),), (), {}))
+    assert [] == compare_tables(before, after)
+
+
 def test_a_row_of_the_kill_table_is_read_as_it_was_written() -> None:
     row = replace(fault("crowd", a="M"), flaky=True, shown_by=("greedy", "tools"), bugs=())
     assert (row,) == read_rows(to_data(KillMatrix((row,), (), {})))
