@@ -137,6 +137,6 @@ class Loop:
             cache = DynamicCache(config=self._model.config)
             tokens = torch.arange(batch * prompt_tokens).view(batch, prompt_tokens) % 4000
             for _ in range(new_tokens):
-                logits = self._model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1).logits
+                logits = self._model(input_ids=tokens, cache=cache, use_cache=True, logits_to_keep=1).logits
                 tokens = logits[:, -1:].argmax(-1)
                 tokens.tolist()

@@ -79,7 +79,7 @@ class ForwardPass(torch.nn.Module):
         masks = self._masks(mask, positions)
         with self._linear:
             hidden = self._base(
-                input_ids=ids, position_ids=positions, attention_mask=masks, past_key_values=view, use_cache=True
+                input_ids=ids, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
             ).last_hidden_state
             logits: torch.Tensor = self._head(hidden.flatten(0, 1)[ends])
         return logits

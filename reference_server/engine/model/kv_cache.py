@@ -21,7 +21,7 @@ class LayerShape(NamedTuple):
 
 def find_layer_shapes(model: Any) -> list[LayerShape]:
     """Return the shape for each layer; raise CheckpointError if a layer stores anything but keys and values."""
-    kept = getattr(model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device)), "past_key_values", None)
+    kept = getattr(model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device)), "cache", None)
     shapes: list[LayerShape] = []
     for layer in getattr(kept, "layers", ()):
         keys, values = getattr(layer, "keys", None), getattr(layer, "values", None)
