@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.answer_fields import FINISH_REASONS, choices_of
 from conformance.judge.applicability import (
     ANSWER,
@@ -40,29 +40,39 @@ def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[F
         yield Finding("/choices/0/finish_reason", "no limit, or the server's own", f"length after {found} tokens")
 
 
-@relation("finish.unlimited-goes-on", over=("limited", "unlimited"))
+@series("finish.unlimited-goes-on", scenario="length-without-a-limit")
 def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """Without max_tokens a greedy answer is not shorter than with a limit of 100: no other limit replaces it.
+    """Without max_tokens, or with null, a greedy answer is not shorter than with a limit of 100: no other limit
+    replaces it.
 
     The stream is left where it is as long as the limited answer. Only a complete one, which the server ended, is
     compared. If it ends with "stop", two ends may be almost equally likely, so other greedy answers must repeat.
     """
-    limited, unlimited = exchanges["limited"], exchanges["unlimited"]
+    limited = exchanges.get("limited")
+    if limited is None or "unlimited" not in exchanges:
+        raise NotObserved("not all of its requests were sent")
     if reason := why_unanswered(limited):
         raise NotObserved(reason)
-    failure = unlimited.failure
-    if unlimited.response is not None and failure is not None and failure.kind == "disconnected-by-us":
-        return
-    if reason := why_unanswered(unlimited):
-        raise NotObserved(reason)
-    text, found = (
-        "".join(choice.reasoning + choice.content for choice in exchange.choices.values()).strip().rstrip("\ufffd")
-        for exchange in (limited, unlimited)
-    )
-    if text.startswith(found) and len(text) - len(found) > FEW_CHARACTERS:
-        if unlimited.finish_reason() != "length":
-            require_repetition(context)
-        yield Finding("/unlimited/choices/0/message/content", repr(text)[:200], repr(found)[:200])
+    text = _text_of(limited)
+    for name, exchange in exchanges.items():
+        failure = exchange.failure
+        if exchange.response is not None and failure is not None and failure.kind == "disconnected-by-us":
+            continue
+        if reason := why_unanswered(exchange):
+            if name == "nulled":
+                continue  # other requirements judge whether null is accepted
+            raise NotObserved(reason)
+        found = _text_of(exchange)
+        if text.startswith(found) and len(text) - len(found) > FEW_CHARACTERS:
+            if exchange.finish_reason() != "length":
+                require_repetition(context)
+            yield Finding(f"/{name}/choices/0/message/content", repr(text)[:200], repr(found)[:200])
+
+
+def _text_of(exchange: Exchange) -> str:
+    """Return the reasoning and the text of an answer, without part of a character at its end."""
+    whole = "".join(choice.reasoning + choice.content for choice in exchange.choices.values())
+    return whole.strip().rstrip("\ufffd")
 
 
 @check("finish.reason-known", on=PLAIN_ANSWER)

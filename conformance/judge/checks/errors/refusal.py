@@ -45,7 +45,7 @@ def body_that_is_no_object_is_refused(exchange: Exchange, context: Context) -> I
         yield Finding("/status", REFUSED, summarize(exchange))
 
 
-@check("errors.unknown-model-refused", on=in_scenario("unknown-model*"))
+@check("errors.unknown-model-refused", on=in_scenario("unknown-model*", "[!k]*"))
 def unknown_model_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request for a model that the server does not have is refused, not answered by another model."""
     if not is_refused(exchange, context.contract):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, relation, series
 from conformance.judge.acceptance import is_refused
-from conformance.judge.applicability import why_unanswered
+from conformance.judge.applicability import summarize, why_unanswered
 from conformance.judge.checks.usage.prompt import require_accepted
 from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.evidence.repetition import require_repetition, require_some_repetition
@@ -147,8 +147,8 @@ def a_prompt_that_may_be_too_long_is_refused_or_answered(
 
 
 @series("relations.every-text-answered", scenario="texts-of-all-kinds")
-def a_text_of_any_kind_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A question with white space around it, or with a very long word, is answered with text if it is without them.
+def a_text_of_any_kind_is_answered_with_text(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A question with white space around it, a very long word or marks is answered with text if it is without them.
 
     Not judged if the model ends its answer at once.
     """
@@ -156,6 +156,8 @@ def a_text_of_any_kind_is_answered_with_text(exchanges: Mapping[str, Exchange], 
     if usual is None or why_unanswered(usual) or not _has_text(usual):
         raise NotExercised("the usual question is not answered with text")
     for name, exchange in exchanges.items():
+        if is_refused(exchange, context.contract):
+            yield Finding("/messages", f"an answer to {name}, as to the usual question", summarize(exchange))
         if why_unanswered(exchange) or _has_text(exchange):
             continue
         counted = (exchange.usage or {}).get("completion_tokens")
