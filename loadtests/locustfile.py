@@ -12,6 +12,7 @@ from locust.runners import STATE_INIT
 
 from loadtests.errors import UsageError
 from loadtests.measure.locust_rows import widen_buckets
+from loadtests.run.csv_writer import use_ending_writer
 from loadtests.run.finalization import register_handlers
 from loadtests.run.options import add_options
 from loadtests.run.session import Session
@@ -64,6 +65,7 @@ class LoadUser(User):
 
 @events.init_command_line_parser.add_listener
 def _options(parser: ArgumentParser, **_: Any) -> None:
+    use_ending_writer()
     add_options(parser)
 
 

@@ -1,0 +1,34 @@
+"""Locust's writer of CSV files, which ends before its files are closed."""
+
+from __future__ import annotations
+
+import gevent
+import locust.stats
+from locust.stats import StatsCSVFileWriter
+
+
+class EndingCSVFileWriter(StatsCSVFileWriter):
+    """A writer whose greenlet does not outlive its files.
+
+    Locust closes the files at the end of a test and leaves the greenlet that writes every second. If the process takes
+    longer to exit, the greenlet writes to a closed file and prints a traceback.
+    """
+
+    _writer: gevent.Greenlet | None = None
+
+    def stats_writer(self) -> None:
+        """Write the files until they are closed."""
+        if not self.requests_csv_filehandle.closed:
+            self._writer = gevent.getcurrent()
+            super().stats_writer()
+
+    def close_files(self) -> None:
+        """End the greenlet, then close the files."""
+        if self._writer is not None:
+            self._writer.kill()
+        super().close_files()
+
+
+def use_ending_writer() -> None:
+    """Make Locust use this writer; call it before Locust creates one."""
+    locust.stats.StatsCSVFileWriter = EndingCSVFileWriter  # type: ignore[misc]
