@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from conformance.check import Round
 
 BESIDE_OTHERS = "effects-beside-others"
+SEEDED = ("greedy", "seeded", "seeded-again")
 
 
 @trial(
@@ -56,12 +57,30 @@ def min_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool |
 @trial(
     "effects.seed-beside-others",
     scenario=BESIDE_OTHERS,
-    parts=("greedy", "seeded", "seeded-again"),
+    parts=SEEDED,
     test=SAME_ANSWER,
     expected="the same text twice",
 )
 def seeds_repeat_beside_others(round_: Round, _: Sequence[Round]) -> bool | None:
     """The same seed gives the same text, also next to top_p, top_k, min_p, a penalty, stop and logprobs."""
+    return _is_repeated(round_)
+
+
+# Not among the others: MindIE rules out tools together with stop and logprobs.
+@trial(
+    "effects.seed-beside-tools",
+    scenario="effects-seed-beside-tools",
+    parts=SEEDED,
+    test=SAME_ANSWER,
+    expected="the same text twice",
+)
+def seeds_repeat_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same seed gives the same text, also next to tools that must not be called."""
+    return _is_repeated(round_)
+
+
+def _is_repeated(round_: Round) -> bool | None:
+    """Return whether both seeded texts are equal; None if the first one is the greedy text, which needs no seed."""
     if equals_greedy(round_, "seeded"):
         return None
     return text_of(round_, "seeded") == text_of(round_, "seeded-again")

@@ -38,3 +38,9 @@ def min_p_is_lost_beside_others(exchange: Exchange) -> Exchange:
 def seed_is_lost_beside_others(exchange: Exchange) -> Exchange:
     """Next to other parameters a seed is ignored."""
     return _vary(exchange)
+
+
+@mutant("effects.seed-beside-tools", steps="seeded*")
+def seed_is_lost_beside_tools(exchange: Exchange) -> Exchange:
+    """Next to tools a seed is ignored."""
+    return _vary(exchange)

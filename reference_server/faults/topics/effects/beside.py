@@ -29,6 +29,9 @@ top_k_lost = _lost(
 top_p_lost = _lost("top-p-lost-beside-top-k", "top_p", "top_k", "`top_p` is ignored if there is a top_k.", bug=146)
 min_p_lost = _lost("min-p-lost-beside-top-k", "min_p", "top_k", "`min_p` is ignored if there is a top_k.", bug=146)
 seed_lost = _lost("seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored if there is a stop string.", bug=147)
+seed_lost_beside_tools = _lost(
+    "seed-lost-beside-tools", "seed", "tools", "A seed is ignored if there are tools.", bug=147
+)
 bias_lost = _lost(
     "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
 )
