@@ -50,7 +50,7 @@ def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context
     """
     limited = exchanges.get("limited")
     if limited is None or "unlimited" not in exchanges:
-        raise NotObserved("not all of its requests were sent")
+        raise NotExercised("not all of its requests were sent")
     if reason := why_unanswered(limited):
         raise NotObserved(reason)
     text = _text_of(limited)
