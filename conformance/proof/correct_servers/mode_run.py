@@ -1,7 +1,7 @@
 """Judge the reference server in each of its modes: all follow their document, so the suite must pass strictly.
 
 A mode that several dialects have, such as the lack of one capability, is tested in the first of them. It is tested with
-the scenarios that are different from those of the server without options, with all streams if it changes them, and with
+the scenarios that send other requests than to the server without options, with all streams if it changes them, and with
 a sample of the others, a different one for each mode. A thorough test is one of all modes with all scenarios.
 """
 
@@ -22,11 +22,13 @@ from conformance.run.session import RunOptions, prepare_server, send
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedMode, RunningFaultHost
     from conformance.run.session import RunOutcome
+
+    Requests = Mapping[str, Set[object]]
 
 CONCURRENT_MODES = 3  # the engine batches their tokens
 SAMPLE_SIZE = 12
@@ -68,19 +70,19 @@ async def run_modes(
     return tuple(await asyncio.gather(*(run(mode) for mode in modes)))
 
 
-def _usual_requests(dialect: str) -> Set[object]:
-    """Return the ids of the scenarios for a server that has every capability, with what each sends."""
+def _usual_requests(dialect: str) -> Requests:
+    """Return what each scenario sends to a server that has every capability, by its id."""
     contract = load(dialect)
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""))
-    return {(scenario.id, scenario.request_key(contract.default_model)) for scenario in plan.scenarios}
+    return {scenario.id: frozenset(scenario.request_key(contract.default_model)) for scenario in plan.scenarios}
 
 
-def _select(plan: Plan, mode: HostedMode, usual: Set[object], model: str) -> Plan:
+def _select(plan: Plan, mode: HostedMode, usual: Requests, model: str) -> Plan:
     """Return the part of a plan that may show the mode, and a sample of the rest."""
     shown, others = set(), []
     for scenario in plan.scenarios:
         streamed = mode.full_text and any(step.streams for step in scenario.steps)
-        if streamed or (scenario.id, scenario.request_key(model)) not in usual:
+        if streamed or not usual.get(scenario.id, frozenset()).issuperset(scenario.request_key(model)):
             shown.add(scenario.id)
         else:
             others.append(scenario.id)
@@ -92,7 +94,7 @@ def _select(plan: Plan, mode: HostedMode, usual: Set[object], model: str) -> Pla
     )
 
 
-async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Set[object] | None) -> ModeResult:
+async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Requests | None) -> ModeResult:
     """Judge one mode. `usual`: the requests of which a sample is enough; None to send all."""
     secret = Secret(host.key) if mode.key else None
     limits = BudgetLimits(deadline_s=60.0)
