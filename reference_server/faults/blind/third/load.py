@@ -65,22 +65,20 @@ def _streams_crossed(crowd: Crowd) -> Hooks:
     latest: dict[int, str] = {}
     keys = itertools.count()
 
+    def note(request: ServedRequest) -> None:
+        request.state.update(own=next(keys), beside=crowd.size > 1, sent=0)
+
     def change(chunk: Json, request: ServedRequest) -> None:
-        if "key" not in request.state:
-            request.state.update(key=next(keys), sent=0)
-        own = request.state["key"]
-        for choice in choices_of(chunk):
+        for choice in choices_of(chunk) if request.state.get("beside") else ():
             said = message_of(choice)
             if said.get("content"):
                 request.state["sent"] += 1
-                others = [text for key, text in latest.items() if key != own]
-                latest[own] = said["content"]
-                if others and crowd.size > 1 and request.state["sent"] == LATE:
+                others = [text for key, text in latest.items() if key != request.state["own"]]
+                latest[request.state["own"]] = said["content"]
+                if others and request.state["sent"] == LATE:
                     said["content"] = others[-1]
-            if choice.get("finish_reason"):
-                latest.pop(own, None)
 
-    return Hooks(chunk=change)
+    return Hooks(request=note, chunk=change)
 
 
 def _scores_fail(crowd: Crowd) -> Hooks:
@@ -117,7 +115,7 @@ preempted_answers_start_over = crowd_fault(
 )
 streams_crossed = crowd_fault(
     "streams-crossed",
-    "While several streams are running, the third piece of text of one is that of another.",
+    "While several requests are running, the third piece of text of a stream is one of another stream.",
     _streams_crossed,
 )
 scores_fail_beside_others = crowd_fault(
