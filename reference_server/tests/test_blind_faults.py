@@ -15,7 +15,13 @@ from reference_server.faults.blind.sources import blind_faults, list_origins, lo
 from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.tests.blind import first_requests, second_requests, third_requests, variation_requests
+from reference_server.tests.blind import (
+    first_requests,
+    second_requests,
+    third_requests,
+    third_variation_requests,
+    variation_requests,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 REQUESTS = {
     "first": first_requests.REQUESTS,
     "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
-    "third": third_requests.REQUESTS,
+    "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
