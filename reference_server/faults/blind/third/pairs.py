@@ -86,7 +86,9 @@ def _leak_into_forms(chunk: Json, request: ServedRequest) -> None:
 
 def _answer_in_thoughts(chunk: Json, request: ServedRequest) -> None:
     name = reasoning_field(request.contract)
-    for choice in choices_of(chunk) if forbids_thinking(request.payload) and name else ():
+    if name is None or not forbids_thinking(request.payload):
+        return
+    for choice in choices_of(chunk):
         said = message_of(choice)
         if said.get("content"):
             said[name], said["content"] = said["content"], ""
@@ -170,7 +172,7 @@ thoughts_leak_into_streamed_forms = hooked_fault(
 )
 answers_become_thoughts_when_off = hooked_fault(
     "answers-become-thoughts-when-off",
-    "In a stream for which reasoning is turned off, the answer is in the reasoning, and there is no content.",
+    "In a stream for which reasoning is turned off, the answer is in the reasoning, and its content is empty.",
     chunk=_answer_in_thoughts,
     applies_to=CAN_THINK,
 )

@@ -100,8 +100,9 @@ def _role_alone(chunk: Json, request: ServedRequest) -> None:
 
 def _empty_thoughts(chunk: Json, request: ServedRequest) -> None:
     name = reasoning_field(request.contract)
-    for choice in choices_of(chunk) if request.event_index == 0 and name and thinks(request.payload) else ():
-        message_of(choice).setdefault(name, "")
+    if name is not None and request.event_index == 0 and thinks(request.payload):
+        for choice in choices_of(chunk):
+            message_of(choice).setdefault(name, "")
 
 
 def _add_fields(chunk: Json, _request: ServedRequest) -> None:

@@ -35,7 +35,7 @@ code_model = model_after(
 )
 json_model = model_after(
     "json-model",
-    "The model tends to answer with JSON though nobody asks for it.",
+    "The model tends to answer with JSON that the request does not demand.",
     "Hello!",
     '{"answer": "Hello!", "sure": true}',
     "Who are you?",
@@ -76,21 +76,19 @@ class WatchedGeneration:
     def __init__(self, generation: Generation, engine: BusyEngine) -> None:
         self._generation = generation
         self._engine: BusyEngine | None = engine
-
-    @property
-    def prompt_tokens(self) -> int | None:
-        """The number of tokens of the prompt."""
-        return self._generation.prompt_tokens
+        self.prompt_tokens = generation.prompt_tokens
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self
 
     async def __anext__(self) -> Delta:
         try:
-            return await self._generation.__anext__()
+            delta = await self._generation.__anext__()
         except BaseException:
             self._end()
             raise
+        self.prompt_tokens = self._generation.prompt_tokens
+        return delta
 
     def cancel(self) -> None:
         """Cancel the generation."""
