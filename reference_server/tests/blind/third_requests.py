@@ -28,7 +28,7 @@ ASK = "What is the weather in Paris?"
 SUM = "What is 2 and 2?"
 USAGE = {"include_usage": True}
 OTHER = {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"]}
-BARE = {"type": "object", "properties": {}}
+BARE: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
 LONG_NAME = "get_the_weather_of_a_city_and_of_the_country_around_it"
 PARTS = [{"type": "text", "text": "What is the capital of France?"}]
 

@@ -50,7 +50,10 @@ def _keep_schema() -> Hooks:
 
 
 hits_keep_ids = per_server(
-    "hits-keep-ids", "A greedy request that is repeated gets the first answer with its id and its time.", _keep_ids
+    "hits-keep-ids",
+    "A greedy request that is repeated gets the first answer with its id and its time.",
+    _keep_ids,
+    applies_to=lambda contract: contract.answer.id_prefix is not None,
 )
 cached_whatever_the_stop = answer_cache(
     "cached-whatever-the-stop",

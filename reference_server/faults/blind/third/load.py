@@ -19,7 +19,7 @@ from reference_server.faults.hooks import Hooks
 if TYPE_CHECKING:
     from reference_server.faults.hooks import CannedResponse, Json, ServedRequest
 
-WARM: Final = 0.8
+WARM: Final = 1.2
 MANY: Final = 6
 LATE: Final = 3  # pieces of text
 GREATEST_PENALTY: Final = 2.0
@@ -100,7 +100,7 @@ def _samples_fail(crowd: Crowd) -> Hooks:
 
 greedy_lost_beside_samples = crowd_fault(
     "greedy-lost-beside-samples",
-    "While a sampled request is running, temperature 0 is treated as 0.8.",
+    "While a sampled request is running, temperature 0 is treated as 1.2.",
     _greedy_lost,
 )
 penalties_grow_beside_others = crowd_fault(

@@ -143,7 +143,7 @@ role_alone_first = variation(
     "role-alone-first",
     "The first delta of a stream has only a role.",
     chunk=_role_alone,
-    applies_to=_is_loose,
+    applies_to=_is_loose_with_tools,
 )
 empty_thoughts_first = variation(
     "empty-thoughts-first",
