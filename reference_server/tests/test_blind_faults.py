@@ -15,12 +15,22 @@ from reference_server.faults.blind.sources import blind_faults, list_origins, lo
 from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.tests.blind import first_requests, second_requests, variation_requests
+from reference_server.tests.blind import (
+    first_requests,
+    second_requests,
+    third_requests,
+    third_variation_requests,
+    variation_requests,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REQUESTS = {"first": first_requests.REQUESTS, "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS}}
+REQUESTS = {
+    "first": first_requests.REQUESTS,
+    "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
+    "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
+}
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
 PATIENCE_S = 60.0
@@ -30,6 +40,7 @@ VOLATILE = re.compile(
     rb'(\[[^]]*\]|"[^"]*"|[^,}]*)'
 )
 IDS = re.compile(rb'"(id|call_id|request_id)":"(endpoint_common_|chatcmpl-|call_)?[0-9a-f_]+"')
+OWN_ID = re.compile(rb'"id":"[^"]*"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
 
@@ -44,6 +55,7 @@ class Reply:
         self.end = "no response"
         self.slow = False
         self.compares_cached = False
+        self.compares_ids = False
 
     def as_data(self, started_s: int) -> tuple[Any, ...]:
         """Return what should be the same for the same request."""
@@ -110,18 +122,22 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
     except Exception as error:  # the server would close the connection
         reply.end = type(error).__name__
     reply.compares_cached = bool(step.get("CACHED"))
+    reply.compares_ids = bool(step.get("IDS"))
     reply.slow = bool(step.get("SLOWLY") or step.get("TIMED")) and time.monotonic() - started_s > SLOW_S
     reply.segments = [segment for segment in reply.segments if segment]
     return reply
 
 
 async def _ask_all(router: FaultRouter, dialect: str, fault: str, steps: list[Any]) -> list[tuple[Any, ...]]:
-    replies, started_s = [], int(time.time())
+    replies: list[Reply] = []
+    started_s = int(time.time())
     for step in steps:
         asked = step if isinstance(step, list) else [step]
         replies += await asyncio.gather(*(_ask(router, dialect, fault, one) for one in asked))
     left = [isinstance(step, dict) and bool(step.get("LEAVE")) for step in steps]
-    return [reply.as_data(started_s) for at, reply in enumerate(replies) if len(left) != len(replies) or not left[at]]
+    seen = [reply for at, reply in enumerate(replies) if len(left) != len(replies) or not left[at]]
+    ids = [OWN_ID.search(b"".join(reply.segments)) for reply in seen if reply.compares_ids]
+    return [*(reply.as_data(started_s) for reply in seen), (len({match[0] for match in ids if match}),)]
 
 
 def test_every_blind_fault_has_a_source_and_requests_that_show_it() -> None:
