@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.proof.fault_host import HostedMode, RunningFaultHost
     from conformance.run.session import RunOutcome
 
-    Requests = Mapping[str, Set[object]]
+    Requests = Mapping[str, frozenset[object]]
 
 CONCURRENT_MODES = 3  # the engine batches their tokens
 SAMPLE_SIZE = 12

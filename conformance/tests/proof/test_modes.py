@@ -40,7 +40,7 @@ def test_a_mode_is_tested_with_what_it_changes_and_a_sample() -> None:
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities) - denied, denied, ""))
     mode = HostedMode(contract.name, "mode:without-logprobs", key=False, full_text=False)
     chosen = {scenario.id for scenario in _select(plan, mode, usual, contract.default_model).scenarios}
-    assert {"logprobs-lacking", "same-request"} <= chosen
+    assert {"logprobs-lacking", "effects-beside-others"} <= chosen
     assert len(chosen) < len(plan.scenarios) / 4
     repeating = HostedMode(contract.name, "mode:full-text", key=False, full_text=True)
     streamed = {item.id for item in plan.scenarios if any(step.streams for step in item.steps)}
