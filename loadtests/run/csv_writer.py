@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import gevent
 import locust.stats
 from locust.stats import StatsCSVFileWriter
+
+if TYPE_CHECKING:
+    from greenlet import greenlet
 
 
 class EndingCSVFileWriter(StatsCSVFileWriter):
@@ -14,7 +19,7 @@ class EndingCSVFileWriter(StatsCSVFileWriter):
     longer to exit, the greenlet writes to a closed file and prints a traceback.
     """
 
-    _writer: gevent.Greenlet | None = None
+    _writer: greenlet | None = None
 
     def stats_writer(self) -> None:
         """Write the files until they are closed."""
@@ -25,7 +30,7 @@ class EndingCSVFileWriter(StatsCSVFileWriter):
     def close_files(self) -> None:
         """End the greenlet, then close the files."""
         if self._writer is not None:
-            self._writer.kill()
+            gevent.kill(self._writer)
         super().close_files()
 
 
