@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -165,9 +166,13 @@ class Engine(Protocol):
     parsed_arguments: whether `encode_chat` takes the arguments of earlier tool calls as objects instead of JSON
         strings.
     lacking: capabilities that the model does not have, by their names in contracts.
+    slots: number of sequences that run at once; None if unknown.
+    sampling_defaults: values of sampling parameters that the model recommends, by their names in SamplingParams.
     """
 
     parsed_arguments: bool = True
+    slots: int | None = None
+    sampling_defaults: Mapping[str, float] = MappingProxyType({})
     lacking: frozenset[str] = frozenset()
 
     @property
