@@ -104,7 +104,7 @@ def check(
         secret = read_secret(api_key_env)
         options = RunOptions(
             url=url or "",
-            dialect=contracts[0].name,
+            dialect=contracts[0].location,
             model=model,
             only=only,
             topics=topics,
@@ -114,7 +114,7 @@ def check(
             strict=strict,
             budget=BudgetLimits(max_requests, max_tokens, max_time, rate, timeout, concurrency),
             verify=read_verify(insecure, ca_file),
-            also=tuple(load_contract(name, "--also").name for name in also),
+            also=tuple(load_contract(name, "--also").location for name in also),
             waivers=waivers.read(waiver_file) if waiver_file else (),
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
@@ -128,7 +128,7 @@ def check(
         require_matching_waivers(options.waivers, (*contracts, *map(load_contract, options.also)))
         codes: list[int] = []
         for contract in contracts:
-            options = replace(options, dialect=contract.name, started_s=time.monotonic() if codes else started_s)
+            options = replace(options, dialect=contract.location, started_s=time.monotonic() if codes else started_s)
             if list_only or dry_run:
                 _show_plan(options, contract, console, requests=dry_run)
                 codes.append(exit_codes.CONFORMANT)

@@ -86,7 +86,7 @@ class JudgingSession:
             url, self._secret = server.url, Secret(server.key) if server.key else None
         return RunOptions(
             url=url,
-            dialect=contract.name,
+            dialect=contract.location,
             model=option("model"),
             only=only,
             topics=topics,

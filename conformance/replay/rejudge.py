@@ -152,7 +152,7 @@ def _rebuild(
     )
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = PreparedRun(
-        replace(options, dialect=contract.name),
+        replace(options, dialect=contract.location),
         contract,
         address,
         target["model"],

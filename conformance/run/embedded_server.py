@@ -54,7 +54,7 @@ def serve(contract: Contract) -> Iterator[EmbeddedServer]:
     """
     require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
-    options = ["--dialect", contract.name, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
+    options = ["--dialect", contract.location, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
     options += ["--api-key-env", KEY_VARIABLE] if key else []
     with run_module("reference_server", options, key) as startup:
         yield EmbeddedServer(startup.address, key)

@@ -38,9 +38,8 @@ from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges
 from openapi.address import AddressError, parse
-from openapi.contract.contract import ContractError, load, names
+from openapi.contract.contract import ContractError, load
 from openapi.description.validation import Validator
-from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     import ssl
@@ -139,14 +138,11 @@ class RunOutcome:
 
 
 def load_contract(dialect: str, option: str = "--dialect") -> Contract:
-    """Load the contract of a dialect. Raises UsageError, which names the option, for an unknown dialect."""
-    if dialect not in names():
-        known = ", ".join(sorted(names()))
-        raise UsageError(f"{option}: unknown dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
+    """Load the contract of a dialect. Raises UsageError, which names the option, as `load` does."""
     try:
         return load(dialect)
-    except ContractError as error:  # the file of the dialect is invalid
-        raise UsageError(str(error)) from error
+    except ContractError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def parse_target(url: str, contract: Contract) -> Target:
@@ -187,7 +183,7 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
 
     others = []
     for other in map(load_contract, dict.fromkeys(options.also)):
-        if other.name != contract.name:
+        if other is not contract:
             # An override is a capability of the first dialect, and perhaps not of this one.
             overrides = tuple(pair for pair in options.capabilities if pair[0] in other.capabilities)
             declared = _read_capabilities(other, description, overrides, key=client.has_key)

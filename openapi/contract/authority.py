@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.resolution import ContractError, read
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 class Keyword(StrEnum):
@@ -70,14 +71,19 @@ def derive(stated: Keyword, authority: Authority, ground: Ground | None = None) 
     return min(max(stated, weakest, key=_STRENGTH.index), strongest, key=_STRENGTH.index)
 
 
-def authority_of(source: str, document: str, ground: Ground | None = None) -> Authority:
-    """Return the authority of a source, such as `mindie-llm-2.3#request/n`, in a dialect with this document."""
+def authority_of(source: str, document: str, ground: Ground | None = None, pinned: Collection[str] = ()) -> Authority:
+    """Return the authority of a source, such as `mindie-llm-2.3#request/n`, in a dialect with this document.
+
+    pinned: the documents that the files of the dialect pin themselves.
+    """
     cited = source.partition("#")[0]
     if cited == document:
         return Authority.IMPLIED if ground is Ground.IMPLIED else Authority.PAGE
-    kind = _kinds().get(cited)
+    kind = "page" if cited in pinned else _kinds().get(cited)
     if kind is None:
-        raise ContractError(f"source {source}: unknown document {cited!r}: list it in openapi/documents.yaml")
+        raise ContractError(
+            f"source {source}: unknown document {cited!r}: list it in openapi/documents.yaml{suggest(cited, _kinds())}"
+        )
     return Authority.SIBLING if kind == "page" else Authority(kind)
 
 
@@ -88,8 +94,13 @@ def strongest_level(source: str, document: str) -> Keyword:
 
 @cache
 def ground_of(interpretation: str) -> Ground | None:
-    """Return the ground of an interpretation; None if it changes no level."""
-    ground = read("interpretations.yaml").get(interpretation, {}).get("ground")
+    """Return the ground of an interpretation of this package; None if it changes no level."""
+    return parse_ground(read("interpretations.yaml").get(interpretation, {}))
+
+
+def parse_ground(row: Mapping[str, Any]) -> Ground | None:
+    """Return the ground of an interpretation, as data."""
+    ground = row.get("ground")
     return None if ground is None else Ground(ground)
 
 

@@ -7,26 +7,39 @@ module knows nothing about HTTP: `openapi.description.description` writes a Cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi.contract import loading
 from openapi.contract.authority import Authority
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
+from openapi.contract.document import Document, documents, find_document
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
+from openapi.contract.inheritance import parameter_of
+from openapi.contract.installed import DIALECTS, find_file, list_installed
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.probe_check import check_probes
-from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
+from openapi.contract.reference_check import check_references, check_requirements
+from openapi.contract.resolution import (
+    ContractError,
+    dialect_files,
+    is_path,
+    locate_error,
+    read,
+    resolve,
+    resolve_file,
+)
 from openapi.contract.schema_check import check_tree
 from openapi.did_you_mean import suggest
 from openapi.schema.server_limits import apply_limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from pathlib import Path
 
+    from openapi.contract.resolution import Tree
     from openapi.contract.sentence import Sentence
     from openapi.schema.json_schema import Schema
 
@@ -56,21 +69,6 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A vendor's document, pinned by its hash. `page`: where it is published; `sha256`: of the pinned bytes."""
-
-    id: str
-    vendor: str
-    product: str
-    version: str
-    title: str
-    language: str
-    page: str
-    sha256: str
-    kind: Literal["page"] = "page"
-
-
-@dataclass(frozen=True, slots=True)
 class Requirement:
     """Why a check applies to this dialect: the keyword of the demand, and the sentence that states it."""
 
@@ -84,8 +82,7 @@ class Requirement:
     @property
     def parameter(self) -> str | None:
         """The parameter that the cited sentence describes, such as `seed` for `#request/seed`; None without one."""
-        kind, _, rest = self.source.partition("#")[2].partition("/")
-        return rest.partition("/")[0] if kind == "request" and rest else None
+        return parameter_of(self.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +90,11 @@ class Contract:
     """One resolved dialect. Every source has the form `document-id#anchor`.
 
     A contract is equal only to itself, so plans and descriptions can be kept for it.
+
+    location: what `load` takes to return this contract, also in another process: its id, or the path of its file.
+    files: the dialect files outside this package that it consists of, parents first.
+    parents: the dialects that it extends, by the document that each of them follows.
+    interpretations, scenarios, checks: those that these files add, as data.
     """
 
     name: str
@@ -113,6 +115,17 @@ class Contract:
     requirements: Mapping[str, Requirement]
     unsupported: tuple[str, ...] = ()  # parameters that the document lists as not supported
     sentences: tuple[Sentence, ...] = ()  # every normative sentence of its document, in document order
+    location: str = ""
+    files: tuple[str, ...] = ()
+    parents: Mapping[str, str] = field(default_factory=dict)
+    interpretations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    scenarios: tuple[Any, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the dialect is part of this package."""
+        return not self.files
 
     def without(self, lacking: Collection[str]) -> Contract:
         """Return the contract of a server that lacks these capabilities: only their neutral values are accepted.
@@ -145,7 +158,7 @@ class Contract:
 
 
 def names() -> dict[str, str]:
-    """Map every name of a dialect, its id and its aliases, to its id.
+    """Map every name of a built-in dialect, its id and its aliases, to its id.
 
     Raises ContractError if two dialects share a name.
     """
@@ -159,38 +172,65 @@ def names() -> dict[str, str]:
 
 
 def load(name: str) -> Contract:
-    """Return the contract of a dialect, by id or alias, always the same. Raises ContractError for an unknown name."""
+    """Return the contract of a dialect, always the same in one process.
+
+    name: the id or an alias of a built-in dialect, the path of a dialect file, which has a separator or ends in `.yaml`
+        or `.yml`, or an installed entry point of the group `chatproof.dialects`.
+
+    Raises ContractError for an unknown name, and for an invalid or unreadable file.
+    """
+    if is_path(name):
+        return load_file(Path(name))
     known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow
-    if name not in known:
-        expected = ", ".join(sorted(known))
-        raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
-    return load_dialect(known[name])
+    if name in known:
+        return load_dialect(known[name])
+    path = find_file(DIALECTS, name)
+    if path is not None:
+        return load_file(path)
+    listed = sorted({*known, *list_installed(DIALECTS)})
+    raise ContractError(
+        f"unknown dialect {name!r}: expected the path of a .yaml file, or one of {', '.join(listed)}"
+        f"{suggest(name, listed)}"
+    )
 
 
 @cache
 def load_dialect(dialect: str) -> Contract:
-    """Return the contract of a dialect, by id."""
+    """Return the contract of a built-in dialect, by id."""
     return _load_consistent(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 
 def load_file(path: Path) -> Contract:
-    """Return the contract of a dialect file outside this package, which may extend a dialect of this package.
+    """Return the contract of a dialect file outside this package, which may extend another dialect.
 
-    Raises ContractError with the file, the place and the problem, and OSError if the file cannot be read.
+    Raises ContractError with the file, the place and the problem.
     """
-    return _load_consistent(resolve_file(path), str(path))
+    return _load_resolved(path.resolve())
 
 
-def _load_consistent(tree: dict[str, Any], where: str) -> Contract:
+@cache
+def _load_resolved(path: Path) -> Contract:
+    tree = resolve_file(path)
+    paths = [Path(item) for item in tree["files"]]
+    try:
+        if tree["id"] in names():
+            raise ContractError(f"{path}: id: {tree['id']!r} is the name of a built-in dialect: choose another one")
+        return _load_consistent(tree, str(path))
+    except ContractError as error:
+        raise locate_error(error, paths) from error
+
+
+def _load_consistent(tree: Tree, where: str) -> Contract:
     contract = load_tree(tree, where)
     try:
         check_probes(contract.parameters, contract.schemas)
+        check_references(contract)
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
     return contract
 
 
-def load_tree(tree: dict[str, Any], where: str) -> Contract:
+def load_tree(tree: Tree, where: str) -> Contract:
     """Return the contract of a resolved tree, which is modified; its probes may contradict its schemas.
 
     Raises ContractError with `where` and the problem.
@@ -198,41 +238,20 @@ def load_tree(tree: dict[str, Any], where: str) -> Contract:
     check_tree(tree, where)
     try:
         contract = build_contract(derive_levels(loading.make_sources_absolute(tree)))
-        _check_requirements(contract)
+        check_requirements(contract)
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
     return contract
 
 
-def _check_requirements(contract: Contract) -> None:
-    """Raise ContractError for a requirement about a parameter that the contract does not have."""
-    known = {*contract.parameters, *contract.unsupported, "unsupported", "examples"}
-    for row in contract.requirements.values():
-        document, _, place = row.source.partition("#")
-        kind, *rest = place.split("/")
-        if document == contract.document.id and kind == "request" and rest and rest[0] not in known:
-            raise ContractError(
-                f"requirements/{row.id}: the contract has no parameter {rest[0]} ({row.source}): "
-                "remove the requirement, or add the parameter"
-            )
-
-
-def documents() -> dict[str, Document]:
-    """Return the pinned documents by id."""
-    return {key: Document(id=key, **row) for key, row in read("documents.yaml")["documents"].items()}
-
-
-def build_contract(tree: dict[str, Any]) -> Contract:
+def build_contract(tree: Tree) -> Contract:
     """Build a Contract from a resolved tree. Raises ContractError for unknown keys."""
     loading.check_keys(tree, loading.DIALECT, tree["id"])
-    pinned = documents()
-    if tree["document"] not in pinned:
-        raise ContractError(f"{tree['id']}: unknown document {tree['document']!r}: expected one of {', '.join(pinned)}")
     return Contract(
         name=tree["id"],
         aliases=tuple(tree["aliases"]),
         title=tree["title"],
-        document=pinned[tree["document"]],
+        document=find_document(tree),
         path=tree["endpoint"]["path"],
         models_path=tree["endpoint"]["models_path"],
         auth=tree["auth"]["scheme"],
@@ -247,10 +266,16 @@ def build_contract(tree: dict[str, Any]) -> Contract:
         requirements={key: _parse_requirement(key, row) for key, row in tree["requirements"].items()},
         unsupported=tuple(tree.get("unsupported", ())),
         sentences=loading.parse_sentences(tree.get("sentences", [])),
+        location=tree["files"][-1] if tree.get("files") else tree["id"],
+        files=tuple(tree.get("files", ())),
+        parents=tree.get("parents", {}),
+        interpretations=tree.get("interpretations", {}),
+        scenarios=tuple(tree.get("scenarios", ())),
+        checks=tuple(tree.get("checks", ())),
     )
 
 
-def _parse_requirement(key: str, row: dict[str, Any]) -> Requirement:
+def _parse_requirement(key: str, row: Tree) -> Requirement:
     loading.check_keys(row, loading.REQUIREMENT, f"requirements/{key}")
     return Requirement(
         key,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.authority import OPEN, Authority, Ground, Keyword, authority_of, derive, ground_of
+from openapi.contract.authority import OPEN, Authority, Ground, Keyword, authority_of, derive, ground_of, parse_ground
+from openapi.contract.inheritance import find_document
 from openapi.contract.resolution import ContractError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Row = dict[str, Any]
 OPEN_GROUNDS: Final = ", ".join(sorted(OPEN))
@@ -23,7 +24,7 @@ def derive_levels(tree: Row) -> Row:
 
     Raises ContractError with the place of a level that its source does not justify.
     """
-    levels = _Levels(tree["document"], tree["documents"])
+    levels = _Levels(tree)
     for name, row in tree["parameters"].items():
         levels.derive_parameter(row, f"parameters/{name}")
     for name, row in tree["rules"].items():
@@ -35,16 +36,19 @@ def derive_levels(tree: Row) -> Row:
 
 
 class _Levels:
-    def __init__(self, document: str, parts: Mapping[str, str]) -> None:
-        self._document = document
-        self._parts = parts
+    def __init__(self, tree: Row) -> None:
+        self._document: str = tree["document"]
+        self._parts: Mapping[str, str] = tree["documents"]
+        self._pinned: Collection[str] = tree.get("pins", {})
+        self._interpretations: Mapping[str, Row] = tree.get("interpretations", {})
+        self._inherited = frozenset(tree.get("inherited", ()))
 
     def derive_parameter(self, row: Row, where: str) -> None:
         source: str = row["source"]
-        ground = _ground(row, None)
-        row["authority"] = authority_of(source, self._document, ground)
+        ground = self._ground(row, None)
+        row["authority"] = self._authority_of(source, ground)
         origins = {key: self._absolute(cited) for key, cited in row.get("origins", {}).items()}
-        row["origins"] = {key: authority_of(cited, self._document) for key, cited in origins.items()}
+        row["origins"] = {key: self._authority_of(cited) for key, cited in origins.items()}
         for key, level in row.get("levels", {}).items():
             at = f"{where}/levels/{key}"
             row["levels"][key] = self._derive(level, origins.get(key, source), ground, at)
@@ -56,39 +60,45 @@ class _Levels:
         self.derive_row(row["null_value"], "level", f"{where}/null_value", ground)
 
     def derive_row(self, row: Row, key: str, where: str, inherited: Ground | None = None) -> None:
-        ground = _ground(row, inherited)
+        ground = self._ground(row, inherited)
         stated = row.get(key)
-        row["authority"] = authority_of(row["source"], self._document, ground)
+        row["authority"] = self._authority_of(row["source"], ground)
         row[key] = self._derive(stated, row["source"], ground, f"{where}/{key}")
 
     def _derive(self, stated: str | None, source: str, ground: Ground | None, where: str) -> str:
-        authority = authority_of(source, self._document, ground)
+        authority = self._authority_of(source, ground)
         derived = derive(Keyword(stated or "MUST"), authority, ground)
         if stated == "MAY" and derived is not Keyword.MAY:
             raise ContractError(
                 f"{where}: MAY is weaker than the page's own word ({source}): "
                 f"write SHOULD, or state the ground (one of {OPEN_GROUNDS})"
             )
-        if stated == "MUST" and derived is not Keyword.MUST and not self._is_relative(source):
+        if stated == "MUST" and derived is not Keyword.MUST and not self._may_weaken(source):
             raise ContractError(
                 f"{where}: MUST is stronger than its source allows ({source}, {_words(authority)}): "
                 f"write SHOULD, or cite the place in {self._document} that says it"
             )
         return str(derived)
 
+    def _authority_of(self, source: str, ground: Ground | None = None) -> Authority:
+        return authority_of(source, self._document, ground, self._pinned)
+
+    def _ground(self, row: Row, inherited: Ground | None) -> Ground | None:
+        if "ground" in row:
+            return Ground(row["ground"])
+        if "interpretation" not in row:
+            return inherited
+        own = self._interpretations.get(row["interpretation"])
+        return ground_of(row["interpretation"]) if own is None else parse_ground(own)
+
     def _absolute(self, source: str) -> str:
-        part = source[1:].partition("/")[0]
-        return f"{self._parts.get(part, self._document)}{source}" if source.startswith("#") else source
+        if not source.startswith("#"):
+            return source
+        return f"{find_document(source, self._parts, self._document)}{source}"
 
-    def _is_relative(self, source: str) -> bool:
-        """Return whether a source is what a relative anchor, such as `#response/id`, means in this dialect."""
-        return source == self._absolute(f"#{source.partition('#')[2]}")
-
-
-def _ground(row: Row, inherited: Ground | None) -> Ground | None:
-    if "ground" in row:
-        return Ground(row["ground"])
-    return ground_of(row["interpretation"]) if "interpretation" in row else inherited
+    def _may_weaken(self, source: str) -> bool:
+        """Return whether the level of a fact depends on the dialect: it is inherited, or its anchor is relative."""
+        return source in self._inherited or source == self._absolute(f"#{source.partition('#')[2]}")
 
 
 def _words(authority: Authority) -> str:

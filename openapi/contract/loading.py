@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.capability import Capability
 from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
+from openapi.contract.inheritance import find_document
 from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rule
+from openapi.contract.probe_value import expand_value
 from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import NOT_YET, Category, Home, Sentence
 from openapi.schema.nearest_value import nearest_value
@@ -20,6 +22,7 @@ Row = dict[str, Any]
 DIALECT = {
     *("id", "aliases", "title", "document", "documents", "endpoint", "auth", "default_model", "parameters", "rules"),
     *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
+    *("interpretations", "scenarios", "checks", "pins", "parents", "files", "inherited"),
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
@@ -47,11 +50,9 @@ def check_keys(row: Row, known: Collection[str], where: str) -> None:
 
 def make_sources_absolute(tree: Row) -> Row:
     """Add the document to each source that lacks one: `#request/top_k` becomes `mindie-llm-2.3#request/top_k`."""
-    parts = tree["documents"]
     for key, value, holder in walk_tree(tree):
         if key in ("source", "x-source") and isinstance(value, str) and value.startswith("#"):
-            part = value[1:].partition("/")[0]
-            holder[key] = f"{parts.get(part, tree['document'])}{value}"
+            holder[key] = f"{find_document(value, tree['documents'], tree['document'])}{value}"
     return tree
 
 
@@ -111,22 +112,6 @@ def parse_probe(row: Row, where: str) -> Probe:
         interpretation=row.get("interpretation"),
         capability=row.get("capability"),
         source=row.get("source"),
-    )
-
-
-def expand_value(value: Any) -> Any:
-    """Expand the short forms of a probe's value: `{repeat, times}`, `{list, times}` and `{literal}`."""
-    if not isinstance(value, dict):
-        return value
-    match value:
-        case {"literal": literal}:
-            return literal
-        case {"repeat": str(text), "times": int(times)}:
-            return text * times
-        case {"list": item, "times": int(times)}:
-            return [expand_value(item)] * times
-    raise ContractError(
-        f"invalid value of a probe: expected repeat/times, list/times, literal or no object, got {value!r}"
     )
 
 

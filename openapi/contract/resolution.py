@@ -1,46 +1,31 @@
 """Resolve the YAML files of a dialect to one plain tree: apply `extends`, shapes and deltas.
 
 A dialect file either states everything, mostly by naming shapes, or it `extends` another dialect and contains deltas
-only. A delta is addressed by a slash-separated path; the step into a list is the `name` of an item, else its `value`,
-else the item itself. Deltas are strict, so that a typo is an error: `add` needs a path that does not exist, `replace`
-and `remove` one that does.
+only. `delta` applies them, `inheritance` decides what the dialect inherits. A file outside this package may extend a
+dialect of this package or another file, and pin its own document.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, Final
 
-import yaml
+from openapi.contract import inheritance
+from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
+from openapi.contract.yaml_file import ContractError, Loader, find_position, parse
+from openapi.did_you_mean import suggest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+__all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "parse", "walk_tree"]
 
-T = TypeVar("T")
-Tree = dict[str, Any]
-
-IDENTITY = ("id", "aliases", "title", "document")  # keys that every dialect file has
-OWN = ("documents", "sentences")  # keys about its own document, which are not inherited
-DELTAS = ("extends", "add", "replace", "remove")
-
-
-class ContractError(Exception):
-    """Invalid contract data, or an unknown dialect."""
-
-
-class Loader(yaml.CSafeLoader):
-    """A YAML loader that rejects duplicate keys; by default the last one silently wins."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in keys:
-                raise ContractError(f"{node.start_mark}: duplicate key {key!r}")
-            keys.add(key)
-        return super().construct_mapping(node, deep)
+IDENTITY: Final = ("id", "title", "document")  # keys that every dialect file has
+OWN: Final = ("aliases", "documents", "sentences")  # keys about its own document, which are not inherited
+COLLECTED: Final = ("interpretations", "scenarios", "checks")  # keys that add to those of the parent
+DELTAS: Final = ("extends", "add", "replace", "remove")
+FILE_ENDINGS: Final = (".yaml", ".yml")
+NO_DOCUMENT: Final = "none"
+"""The value of `document` of a dialect without a document: the file itself states its facts."""
 
 
 @cache
@@ -54,23 +39,16 @@ def read(path: str) -> Any:
     return parse(text, where)
 
 
-def parse(text: str, where: str) -> Any:
-    """Parse YAML. Raises ContractError with the file, the line, the column and the problem."""
-    try:
-        return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
-        raise ContractError(f"{place}: invalid YAML: {error.problem or error.context}") from error
-    except yaml.YAMLError as error:
-        raise ContractError(f"{where}: invalid YAML: {str(error).splitlines()[0]}") from error
-
-
 @cache
 def dialect_files() -> dict[str, str]:
     """Map each dialect id to the path of its file, in order of the ids."""
     names = (entry.name for entry in files("openapi").joinpath("dialects").iterdir())
     return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
+
+
+def is_path(name: str) -> bool:
+    """Return whether a reference to a dialect is the path of a file: it has a separator, or ends in .yaml or .yml."""
+    return "/" in name or "\\" in name or name.lower().endswith(FILE_ENDINGS)
 
 
 def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
@@ -79,53 +57,164 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
     does not fit.
     """
-    if dialect in _within:
-        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*_within, dialect))}")
+    _refuse_cycle(dialect, _within)
     path = dialect_files()[dialect]
     return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
 
 
-def resolve_file(path: Path) -> Tree:
-    """Return the tree of a dialect file outside this package, which may extend a dialect of this package.
+def resolve_file(path: Path, *, _within: tuple[str, ...] = ()) -> Tree:
+    """Return the tree of a dialect file outside this package. Its `files` are those that it consists of, parents first.
 
-    Raises ContractError as `resolve` does, and OSError if the file cannot be read.
+    Raises ContractError as `resolve` does, with the line if it is known, and if the file cannot be read.
     """
-    return _resolve_tree(parse(path.read_text(encoding="utf-8"), str(path)), str(path), ())
+    _refuse_cycle(str(path), _within)
+    text = read_text(path)
+    content = parse(text, str(path))
+    try:
+        tree = _resolve_tree(content, str(path), (*_within, str(path)), folder=path.parent)
+    except ContractError as error:
+        raise locate_error(error, [path]) from error
+    tree["files"] = [*tree.get("files", ()), str(path)]
+    return tree
 
 
-def _resolve_tree(own: Any, path: str, within: tuple[str, ...]) -> Tree:
+def _refuse_cycle(name: str, within: tuple[str, ...]) -> None:
+    if name in within:
+        raise ContractError(f"extends: dialects extend each other in a cycle: {' -> '.join((*within, name))}")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises ContractError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = suggest(path.name, [item.name for item in path.parent.glob("*") if item.suffix in FILE_ENDINGS])
+        raise ContractError(f"{path}: file not found{hint}") from None
+    except OSError as error:
+        raise ContractError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ContractError(f"{path}: invalid encoding: expected UTF-8") from error
+
+
+def locate_error(error: ContractError, paths: list[Path]) -> ContractError:
+    """Return the error with the line and the column of the place that it names, searched in files, the last first."""
+    message = str(error)
+    for path in reversed(paths):
+        rest = message.removeprefix(f"{path}: ")
+        if rest == message and message.startswith(str(path)):
+            return error  # it has a position
+        words = (word.strip("'\"(),:") for word in rest.split())
+        for place in [word for word in words if word][:MOST_WORDS]:
+            if "/" in place or place == rest.partition(":")[0]:
+                position = find_position(path.read_text(encoding="utf-8"), place)
+                if position is not None:
+                    return ContractError(f"{path}:{position[0]}:{position[1]}: {_without_file(rest, paths)}")
+    return error
+
+
+MOST_WORDS: Final = 8
+"""How many words of a message may be the place that it is about."""
+
+
+def _without_file(message: str, paths: list[Path]) -> str:
+    for path in paths:
+        message = message.removeprefix(f"{path}: ")
+    return message
+
+
+def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, folder: Path | None = None) -> Tree:
+    """Resolve the content of a dialect file. folder: that of a file outside this package."""
     if not isinstance(own, dict):
         raise ContractError(f"{path}: invalid dialect: expected a mapping, got {_type_name(own)}")
-    missing = [key for key in IDENTITY if key not in own]
-    if missing:
+    identity = IDENTITY if folder is not None else (*IDENTITY, "aliases")
+    if missing := [key for key in identity if key not in own]:
         raise ContractError(f"{path}: invalid dialect: {', '.join(missing)} missing")
     parent = own.get("extends")
     if parent is None:
         tree = {key: _expand_shapes(value, path) for key, value in own.items() if key not in DELTAS}
-    elif parent not in dialect_files():
-        raise ContractError(
-            f"{path}: extends: unknown dialect {parent!r}: expected one of {', '.join(dialect_files())}"
-        )
     else:
-        tree = resolve(parent, _within=within)
+        tree = _resolve_parent(parent, path, within, folder)
+        _check_keys(own, path)
+        parts, sentences = own.get("documents", {}), _expand_shapes(own.get("sentences", []), path)
+        inheritance.keep_documents(tree, sentences, parts)
+    inherited = copy_tree(tree) if parent is not None else None
+    if inherited is not None:
+        tree["parents"] = {**tree.get("parents", {}), tree["document"]: tree["id"]}
         tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
-        tree["documents"] = _expand_shapes(
-            own.get("documents", {}), path
-        )  # other parts are in the dialect's own document
-        tree["sentences"] = _expand_shapes(own.get("sentences", []), path)
-        misplaced = sorted(set(own) - set(IDENTITY) - set(DELTAS) - set(OWN))
-        if misplaced:
-            raise ContractError(f"{path}: invalid key {', '.join(misplaced)}: move it to add, replace or remove")
-    for place, value in _read_deltas(own, "add", path).items():
-        _set(tree, place, _expand_shapes(value, path), path, must_exist=False)
-    for place, value in _read_deltas(own, "replace", path).items():
-        _set(tree, place, _expand_shapes(value, path), path, must_exist=True)
-    for place in own.get("remove") or ():
-        holder, key = _locate(tree, place, path)
-        if key not in _keys(holder):
-            raise ContractError(f"{path}: cannot remove {place}: the path does not exist")
-        del holder[_keys(holder)[key]]
+        tree["aliases"] = own.get("aliases", [])
+        tree["documents"], tree["sentences"] = dict(parts), sentences  # other parts are in the dialect's own document
+        for key in COLLECTED:
+            if key in own:
+                tree[key] = _collect(tree.get(key), own[key], f"{path}: {key}")
+    if folder is not None:
+        tree.setdefault("aliases", [])
+        tree.setdefault("documents", {})
+        _pin_document(tree, path)
+    _apply_deltas(tree, own, path, inherited)
     return tree
+
+
+def _check_keys(own: Tree, path: str) -> None:
+    known = (*IDENTITY, *OWN, *COLLECTED, *DELTAS)
+    if misplaced := sorted(set(map(str, own)) - set(known)):
+        hint = "".join(suggest(key, known) for key in misplaced)
+        raise ContractError(f"{path}: invalid key {', '.join(misplaced)}: move it to add, replace or remove{hint}")
+
+
+def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], folder: Path | None) -> Tree:
+    if isinstance(parent, str) and parent in dialect_files():
+        return resolve(parent, _within=within)
+    if isinstance(parent, str) and folder is not None and is_path(parent):
+        return resolve_file((folder / parent).resolve(), _within=within)
+    expected = ", ".join(dialect_files())
+    hint = suggest(str(parent), dialect_files())
+    raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
+
+
+def _collect(inherited: Any, own: Any, where: str) -> Any:
+    """Return the rows of the parent and those of the dialect: a mapping, or a list."""
+    if isinstance(own, dict) and isinstance(inherited or {}, dict):
+        return {**(inherited or {}), **own}
+    if isinstance(own, list) and isinstance(inherited or [], list):
+        return [*(inherited or []), *own]
+    raise ContractError(f"{where}: expected a mapping or a list as in the files of this package, got {_type_name(own)}")
+
+
+def _pin_document(tree: Tree, path: str) -> None:
+    """Move a document that the file itself pins to `pins`, and put its id in its place."""
+    document = tree["document"]
+    if document == NO_DOCUMENT:
+        document = {"id": str(tree["id"]), "kind": NO_DOCUMENT, "title": str(tree["title"])}
+    if isinstance(document, dict):
+        if not isinstance(document.get("id"), str):
+            raise ContractError(f"{path}: document: id missing: name the document, such as acme-api-2026")
+        row = {key: value for key, value in document.items() if key != "id"}
+        tree["pins"] = {**tree.get("pins", {}), document["id"]: row}
+        tree["document"] = document["id"]
+
+
+def _apply_deltas(tree: Tree, own: Tree, path: str, inherited: Tree | None) -> None:
+    """Change a tree by the deltas of a file, and drop what the removals and changes of schemas leave pointless."""
+    removals = own.get("remove") or []
+    if not isinstance(removals, list):
+        raise ContractError(f"{path}: invalid remove: expected a list of paths, got {_type_name(removals)}")
+    try:
+        for place, value in _read_deltas(own, "add", path).items():
+            add_value(tree, str(place), _expand_shapes(value, path))
+            inheritance.claim_fact(tree, str(place))
+        for place, value in _read_deltas(own, "replace", path).items():
+            replace_value(tree, str(place), _expand_shapes(value, path))
+            inheritance.claim_fact(tree, str(place))
+        for place in map(str, removals):
+            remove_value(tree, place)
+            inheritance.claim_fact(tree, place)
+    except ContractError as error:
+        message = str(error)
+        raise ContractError(message if message.startswith(f"{path}:") else f"{path}: {message}") from error
+    if inherited is not None and all(isinstance(tree.get(part), dict) for part in ("parameters", "schemas", "rules")):
+        removed = [place.partition("/")[2] for place in map(str, removals) if place.startswith("parameters/")]
+        inheritance.drop_dependents(tree, [name for name in removed if "/" not in name], inherited)
+        inheritance.drop_contradicted(tree, inherited)
 
 
 def _read_deltas(own: Tree, kind: str, path: str) -> Tree:
@@ -160,67 +249,3 @@ def _expand_shapes(value: Any, path: str) -> Any:
             raise ContractError(f"{path}: unknown shape {name!r}")
         merged.update(_expand_shapes(shapes[key], f"openapi/shapes/{file}.yaml"))
     return {**merged, **own}
-
-
-def _locate(tree: Tree, place: str, path: str) -> tuple[Any, str]:
-    *steps, key = place.split("/")
-    holder: Any = tree
-    for step in steps:
-        keys = _keys(holder)
-        holder = holder[keys[step]] if step in keys else None
-    if not isinstance(holder, (dict, list)):
-        raise ContractError(f"{path}: unknown path {place!r}: {'/'.join(steps)} is not a mapping or a list")
-    return holder, key
-
-
-def _keys(holder: Any) -> dict[str, Any]:
-    """Map each step of a path below a mapping or a list to its key or index."""
-    if isinstance(holder, dict):
-        return {str(key): key for key in holder}
-    if isinstance(holder, list):
-        return {identify_item(item): index for index, item in enumerate(holder)}
-    return {}
-
-
-def identify_item(item: Any) -> str:
-    """Return the step of a path into a list that leads to an item: its `name`, else its `value`, else itself."""
-    return str(item.get("name", item.get("value", item))) if isinstance(item, dict) else str(item)
-
-
-def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> None:
-    holder, key = _locate(tree, place, path)
-    keys = _keys(holder)
-    if must_exist and key not in keys:
-        raise ContractError(f"{path}: cannot replace {place}: the path does not exist (use add)")
-    if not must_exist and key in keys:
-        raise ContractError(f"{path}: cannot add {place}: the path exists (use replace)")
-    if isinstance(holder, list):
-        if not isinstance(value, dict) or identify_item(value) != key:
-            raise ContractError(f"{path}: {place}: invalid item of a list: expected the name {key!r}")
-        if key not in keys:
-            holder.append(value)
-            return
-    holder[keys.get(key, key)] = value
-
-
-def copy_tree(value: T) -> T:
-    """Return a copy of nested mappings and lists, several times as fast as `copy.deepcopy`."""
-    copied: T = _copy(value)
-    return copied
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
-
-
-def walk_tree(value: Any) -> Iterator[tuple[str, Any, Tree]]:
-    """Yield (key, value, parent) for every key of every mapping in a tree, parents first."""
-    if isinstance(value, dict):
-        for key, item in list(value.items()):
-            yield key, item, value
-            yield from walk_tree(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from walk_tree(item)

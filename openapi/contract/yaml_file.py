@@ -1,0 +1,82 @@
+"""Parse YAML files of contract data strictly, and find the line of a place in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DELTAS: Final = ("add", "replace", "remove")
+ITEM_NAMES: Final = ("name", "value", "id")
+"""The keys that identify an item of a list, the first that an item has."""
+MERGE: Final = "tag:yaml.org,2002:merge"
+
+
+class ContractError(Exception):
+    """Invalid contract data, or an unknown dialect. The message is one line: what is wrong, where, and what to do."""
+
+
+class Loader(yaml.CSafeLoader):
+    """A YAML loader that rejects duplicate keys; by default the last one silently wins."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key_node.tag != MERGE and key in keys:
+                mark = key_node.start_mark
+                raise yaml.constructor.ConstructorError(problem=f"duplicate key {key!r}", problem_mark=mark)
+            keys.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def parse(text: str, where: str) -> Any:
+    """Parse YAML. Raises ContractError with the file, the line, the column and the problem."""
+    try:
+        return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        raise ContractError(f"{place}: invalid YAML: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise ContractError(f"{where}: invalid YAML: {str(error).splitlines()[0]}") from error
+    except (TypeError, ValueError) as error:  # a key that is a mapping, a date that does not exist
+        raise ContractError(f"{where}: invalid YAML: {error}") from error
+
+
+def find_position(text: str, place: str) -> tuple[int, int] | None:
+    """Return the line and the column of the key at a slash-separated place, or of the closest one above it.
+
+    A key may stand for several steps, as the keys below `add` do. None if not even the first step is found.
+    """
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return None
+    deltas = [value for key, value in root.value if key.value in DELTAS]
+    count, mark = max((_follow(node, place.split("/")) for node in (root, *deltas)), key=lambda match: match[0])
+    return (mark.line + 1, mark.column + 1) if count else None
+
+
+def _follow(node: yaml.Node, steps: Sequence[str]) -> tuple[int, Any]:
+    """Return how many steps lead from a node to a key below it, and the mark of that key."""
+    best: tuple[int, Any] = (0, node.start_mark)
+    for name, key, value in _children(node):
+        parts = name.split("/")
+        if steps[: len(parts)] == parts:
+            count, mark = _follow(value, steps[len(parts) :])
+            best = max(best, (len(parts) + count, mark if count else key.start_mark), key=lambda match: match[0])
+    return best
+
+
+def _children(node: yaml.Node) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """Yield the step to each child of a node, the node of its key and the node of its value."""
+    if isinstance(node, yaml.MappingNode):
+        yield from ((str(key.value), key, value) for key, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            names = {key.value: value.value for key, value in item.value} if isinstance(item, yaml.MappingNode) else {}
+            named = next((names[key] for key in ITEM_NAMES if key in names), item.value)
+            yield str(named), item, item
