@@ -48,6 +48,7 @@ class _Levels:
         ground = self._ground(row, None)
         row["authority"] = self._authority_of(source, ground)
         origins = {key: self._absolute(cited) for key, cited in row.get("origins", {}).items()}
+        row["cited"] = origins
         row["origins"] = {key: self._authority_of(cited) for key, cited in origins.items()}
         for key, level in row.get("levels", {}).items():
             at = f"{where}/levels/{key}"

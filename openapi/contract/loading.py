@@ -26,7 +26,18 @@ DIALECT = {
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
-    *("default_as", "capability", "neutral", "needs", "needs_for", "interpretation", "ground", "authority", "origins"),
+    *(
+        "default_as",
+        "capability",
+        "neutral",
+        "needs",
+        "needs_for",
+        "interpretation",
+        "ground",
+        "authority",
+        "origins",
+        "cited",
+    ),
 }
 PROBE = {"name", "value", "expect", "level", "interpretation", "capability", "source", "ground", "authority"}
 NULL_VALUE = {"expect", "level", "interpretation", "source", "ground", "authority"}
@@ -95,6 +106,7 @@ def parse_parameter(name: str, row: Row) -> Parameter:
         needs_for=row.get("needs_for"),
         authority=row.get("authority", Authority.PAGE),
         origins=row.get("origins", {}),
+        cited=row.get("cited", {}),
         **optional,
     )
 

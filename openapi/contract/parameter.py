@@ -36,7 +36,8 @@ class Probe:
 class Parameter:
     """One field of the request body. `schema` describes the value; `null` says whether null is accepted.
 
-    `origins`: the authority of a keyword of the schema that another document states than `source`.
+    `origins`: the authority of a keyword of the schema, the default or `required`, if another document states it than
+    `source`; `cited` is the place in that document.
     `default_as`: a value with the same effect as leaving the parameter out, if the document states no default value.
     `needs`: the parameters that a value needs to have an effect, and `needs_for` the schema of the values that do.
     """
@@ -60,6 +61,11 @@ class Parameter:
     lacking: bool = False  # the server lacks the capability and accepts neutral values only
     authority: Authority = Authority.PAGE
     origins: Mapping[str, Authority] = field(default_factory=dict)
+    cited: Mapping[str, str] = field(default_factory=dict)
+
+    def source_of(self, keyword: str) -> str:
+        """Return the source of a keyword of the schema, or of `default` or `required`."""
+        return self.cited.get(keyword, self.source)
 
     def level(self, keyword: str) -> Keyword:
         """Return the requirement level for rejecting a value that violates this keyword of the schema."""

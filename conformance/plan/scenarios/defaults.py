@@ -172,7 +172,7 @@ def _subject(parameter: Parameter, default: Any, roles: Mapping[str, str]) -> Su
         check=CHECK,
         parameter=parameter.name,
         keyword=Keyword.MAY if configured else parameter.acceptance("default"),
-        source=parameter.source,
+        source=parameter.source_of("default"),
         summary=f"{parameter.name}: a request without it is answered like one with {shown}",
         value=default,
         expect="accept",
