@@ -99,8 +99,10 @@ def ground_of(interpretation: str) -> Ground | None:
 
 
 def parse_ground(row: Mapping[str, Any]) -> Ground | None:
-    """Return the ground of an interpretation, as data."""
+    """Return the ground of an interpretation, as data. Raises ContractError for an unknown ground."""
     ground = row.get("ground")
+    if ground is not None and ground not in list(Ground):
+        raise ContractError(f"unknown ground {ground!r}: expected one of {', '.join(Ground)}")
     return None if ground is None else Ground(ground)
 
 

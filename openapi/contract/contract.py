@@ -19,20 +19,21 @@ from openapi.contract.document import Document, documents, find_document
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.inheritance import parameter_of
 from openapi.contract.installed import DIALECTS, find_file, list_installed
+from openapi.contract.interpretations import Interpretation, parse_interpretations
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.probe_check import check_probes
-from openapi.contract.reference_check import check_references, check_requirements
+from openapi.contract.reference_check import check_interpretations, check_references, check_requirements
 from openapi.contract.resolution import (
     ContractError,
     dialect_files,
     is_path,
-    locate_error,
     read,
     resolve,
     resolve_file,
 )
 from openapi.contract.schema_check import check_tree
+from openapi.contract.yaml_file import locate_error
 from openapi.did_you_mean import suggest
 from openapi.schema.server_limits import apply_limits
 
@@ -94,7 +95,8 @@ class Contract:
     location: what `load` takes to return this contract, also in another process: its id, or the path of its file.
     files: the dialect files outside this package that it consists of, parents first.
     parents: the dialects that it extends, by the document that each of them follows.
-    interpretations, scenarios, checks: those that these files add, as data.
+    interpretations, scenarios, checks: those that these files add; scenarios as data, with the key `file`, and checks
+        as the paths of Python files.
     """
 
     name: str
@@ -118,8 +120,8 @@ class Contract:
     location: str = ""
     files: tuple[str, ...] = ()
     parents: Mapping[str, str] = field(default_factory=dict)
-    interpretations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    scenarios: tuple[Any, ...] = ()
+    interpretations: Mapping[str, Interpretation] = field(default_factory=dict)
+    scenarios: tuple[Mapping[str, Any], ...] = ()
     checks: tuple[str, ...] = ()
 
     @property
@@ -225,6 +227,7 @@ def _load_consistent(tree: Tree, where: str) -> Contract:
     try:
         check_probes(contract.parameters, contract.schemas)
         check_references(contract)
+        check_interpretations(contract)
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
     return contract
@@ -247,11 +250,14 @@ def load_tree(tree: Tree, where: str) -> Contract:
 def build_contract(tree: Tree) -> Contract:
     """Build a Contract from a resolved tree. Raises ContractError for unknown keys."""
     loading.check_keys(tree, loading.DIALECT, tree["id"])
+    document = find_document(tree)
+    rows = tree.get("interpretations", {})
+    own_interpretations = parse_interpretations(rows, (document.id,), "interpretations/")
     return Contract(
         name=tree["id"],
         aliases=tuple(tree["aliases"]),
         title=tree["title"],
-        document=find_document(tree),
+        document=document,
         path=tree["endpoint"]["path"],
         models_path=tree["endpoint"]["models_path"],
         auth=tree["auth"]["scheme"],
@@ -269,7 +275,7 @@ def build_contract(tree: Tree) -> Contract:
         location=tree["files"][-1] if tree.get("files") else tree["id"],
         files=tuple(tree.get("files", ())),
         parents=tree.get("parents", {}),
-        interpretations=tree.get("interpretations", {}),
+        interpretations=own_interpretations,
         scenarios=tuple(tree.get("scenarios", ())),
         checks=tuple(tree.get("checks", ())),
     )

@@ -19,7 +19,7 @@ from openapi.contract.delta import identify_item, walk_tree
 from openapi.contract.probe_value import expand_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     from openapi.contract.delta import Tree
 
@@ -34,11 +34,13 @@ def find_document(anchor: str, parts: Mapping[str, str], document: str) -> str:
     return parts.get(place) or parts.get(place.partition("/")[0]) or document
 
 
-def keep_documents(tree: Tree, sentences: Collection[Mapping[str, Any]], parts: Mapping[str, str]) -> None:
+def keep_documents(
+    tree: Tree, document: Any, sentences: Collection[Mapping[str, Any]], parts: Mapping[str, str]
+) -> None:
     """Make each relative source of a parent's tree absolute that the child's own sentences do not have.
 
     The key `inherited` of the tree then lists these sources.
-    sentences, parts: the `sentences` and the `documents` of the child.
+    document, sentences, parts: the `document`, the `sentences` and the `documents` of the child.
     """
     stated = {str(row.get("source")) for row in sentences if isinstance(row, dict)}
 
@@ -47,7 +49,10 @@ def keep_documents(tree: Tree, sentences: Collection[Mapping[str, Any]], parts: 
             return source
         if source in stated or find_document(source, parts, ""):
             return source
-        absolute = f"{find_document(source, tree['documents'], tree['document'])}{source}"
+        cited = find_document(source, tree["documents"], tree["document"])
+        if cited == document:
+            return source
+        absolute = f"{cited}{source}"
         inherited.add(absolute)
         return absolute
 

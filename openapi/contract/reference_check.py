@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.contract.interpretations import interpretations
 from openapi.contract.resolution import ContractError
 from openapi.did_you_mean import suggest
 
@@ -46,6 +47,25 @@ def check_references(contract: Contract) -> None:
                     f"parameters/{parameter.name}/needs: the contract has no parameter {name}"
                     f"{suggest(name, contract.parameters)}"
                 )
+
+
+def check_interpretations(contract: Contract) -> None:
+    """Raise ContractError for a fact that cites an unknown interpretation."""
+    known = {*interpretations(), *contract.interpretations}
+    for place, name in _cited_interpretations(contract):
+        if name is not None and name not in known:
+            raise ContractError(f"{place}: unknown interpretation {name!r}{suggest(name, known)}")
+
+
+def _cited_interpretations(contract: Contract) -> Iterator[tuple[str, str | None]]:
+    for name, parameter in contract.parameters.items():
+        yield f"parameters/{name}", parameter.interpretation
+        yield from ((f"parameters/{name}/probes/{probe.name}", probe.interpretation) for probe in parameter.probes)
+        yield f"parameters/{name}/null_value", parameter.null.interpretation
+    for name, rule in contract.rules.items():
+        yield f"rules/{name}", rule.interpretation
+    for name, requirement in contract.requirements.items():
+        yield f"requirements/{name}", requirement.interpretation
 
 
 def _parameters_of(rule: Rule) -> Iterator[str]:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract import inheritance
+from openapi.contract.companion_files import list_checks, read_scenarios
 from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
-from openapi.contract.yaml_file import ContractError, Loader, find_position, parse
+from openapi.contract.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "parse", "walk_tree"]
 
 IDENTITY: Final = ("id", "title", "document")  # keys that every dialect file has
 OWN: Final = ("aliases", "documents", "sentences")  # keys about its own document, which are not inherited
-COLLECTED: Final = ("interpretations", "scenarios", "checks")  # keys that add to those of the parent
+ADDED: Final = ("interpretations", "scenarios", "checks")  # keys of outside files, which add to those of the parent
 DELTAS: Final = ("extends", "add", "replace", "remove")
-FILE_ENDINGS: Final = (".yaml", ".yml")
 NO_DOCUMENT: Final = "none"
 """The value of `document` of a dialect without a document: the file itself states its facts."""
 
@@ -71,7 +73,7 @@ def resolve_file(path: Path, *, _within: tuple[str, ...] = ()) -> Tree:
     text = read_text(path)
     content = parse(text, str(path))
     try:
-        tree = _resolve_tree(content, str(path), (*_within, str(path)), folder=path.parent)
+        tree = _resolve_tree(content, str(path), (*_within, str(path)), file=path)
     except ContractError as error:
         raise locate_error(error, [path]) from error
     tree["files"] = [*tree.get("files", ()), str(path)]
@@ -83,101 +85,62 @@ def _refuse_cycle(name: str, within: tuple[str, ...]) -> None:
         raise ContractError(f"extends: dialects extend each other in a cycle: {' -> '.join((*within, name))}")
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file. Raises ContractError if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        hint = suggest(path.name, [item.name for item in path.parent.glob("*") if item.suffix in FILE_ENDINGS])
-        raise ContractError(f"{path}: file not found{hint}") from None
-    except OSError as error:
-        raise ContractError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ContractError(f"{path}: invalid encoding: expected UTF-8") from error
-
-
-def locate_error(error: ContractError, paths: list[Path]) -> ContractError:
-    """Return the error with the line and the column of the place that it names, searched in files, the last first."""
-    message = str(error)
-    for path in reversed(paths):
-        rest = message.removeprefix(f"{path}: ")
-        if rest == message and message.startswith(str(path)):
-            return error  # it has a position
-        words = (word.strip("'\"(),:") for word in rest.split())
-        for place in [word for word in words if word][:MOST_WORDS]:
-            if "/" in place or place == rest.partition(":")[0]:
-                position = find_position(path.read_text(encoding="utf-8"), place)
-                if position is not None:
-                    return ContractError(f"{path}:{position[0]}:{position[1]}: {_without_file(rest, paths)}")
-    return error
-
-
-MOST_WORDS: Final = 8
-"""How many words of a message may be the place that it is about."""
-
-
-def _without_file(message: str, paths: list[Path]) -> str:
-    for path in paths:
-        message = message.removeprefix(f"{path}: ")
-    return message
-
-
-def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, folder: Path | None = None) -> Tree:
-    """Resolve the content of a dialect file. folder: that of a file outside this package."""
+def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | None = None) -> Tree:
+    """Resolve the content of a dialect file. file: one outside this package."""
     if not isinstance(own, dict):
         raise ContractError(f"{path}: invalid dialect: expected a mapping, got {_type_name(own)}")
-    identity = IDENTITY if folder is not None else (*IDENTITY, "aliases")
+    identity = IDENTITY if file is not None else (*IDENTITY, "aliases")
     if missing := [key for key in identity if key not in own]:
         raise ContractError(f"{path}: invalid dialect: {', '.join(missing)} missing")
     parent = own.get("extends")
     if parent is None:
         tree = {key: _expand_shapes(value, path) for key, value in own.items() if key not in DELTAS}
     else:
-        tree = _resolve_parent(parent, path, within, folder)
+        tree = _resolve_parent(parent, path, within, file)
         _check_keys(own, path)
         parts, sentences = own.get("documents", {}), _expand_shapes(own.get("sentences", []), path)
-        inheritance.keep_documents(tree, sentences, parts)
+        inheritance.keep_documents(tree, own["document"], sentences, parts)
     inherited = copy_tree(tree) if parent is not None else None
     if inherited is not None:
         tree["parents"] = {**tree.get("parents", {}), tree["document"]: tree["id"]}
         tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
         tree["aliases"] = own.get("aliases", [])
         tree["documents"], tree["sentences"] = dict(parts), sentences  # other parts are in the dialect's own document
-        for key in COLLECTED:
-            if key in own:
-                tree[key] = _collect(tree.get(key), own[key], f"{path}: {key}")
-    if folder is not None:
-        tree.setdefault("aliases", [])
-        tree.setdefault("documents", {})
-        _pin_document(tree, path)
+    if file is not None:
+        _add_own_parts(tree, own, file)
     _apply_deltas(tree, own, path, inherited)
     return tree
 
 
 def _check_keys(own: Tree, path: str) -> None:
-    known = (*IDENTITY, *OWN, *COLLECTED, *DELTAS)
+    known = (*IDENTITY, *OWN, *ADDED, *DELTAS)
     if misplaced := sorted(set(map(str, own)) - set(known)):
         hint = "".join(suggest(key, known) for key in misplaced)
         raise ContractError(f"{path}: invalid key {', '.join(misplaced)}: move it to add, replace or remove{hint}")
 
 
-def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], folder: Path | None) -> Tree:
+def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path | None) -> Tree:
     if isinstance(parent, str) and parent in dialect_files():
         return resolve(parent, _within=within)
-    if isinstance(parent, str) and folder is not None and is_path(parent):
-        return resolve_file((folder / parent).resolve(), _within=within)
+    if isinstance(parent, str) and file is not None and is_path(parent):
+        return resolve_file((file.parent / parent).resolve(), _within=within)
     expected = ", ".join(dialect_files())
     hint = suggest(str(parent), dialect_files())
     raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
 
 
-def _collect(inherited: Any, own: Any, where: str) -> Any:
-    """Return the rows of the parent and those of the dialect: a mapping, or a list."""
-    if isinstance(own, dict) and isinstance(inherited or {}, dict):
-        return {**(inherited or {}), **own}
-    if isinstance(own, list) and isinstance(inherited or [], list):
-        return [*(inherited or []), *own]
-    raise ContractError(f"{where}: expected a mapping or a list as in the files of this package, got {_type_name(own)}")
+def _add_own_parts(tree: Tree, own: Tree, file: Path) -> None:
+    """Add what only a file outside this package contains: its document, interpretations, scenarios and checks."""
+    tree.setdefault("aliases", [])
+    tree.setdefault("documents", {})
+    parent = tree if own.get("extends") is not None else {}
+    interpretations = own.get("interpretations", {})
+    if not isinstance(interpretations, dict):
+        raise ContractError(f"{file}: interpretations: expected a mapping from names to interpretations")
+    tree["interpretations"] = {**parent.get("interpretations", {}), **_expand_shapes(interpretations, str(file))}
+    tree["scenarios"] = [*parent.get("scenarios", ()), *read_scenarios(own.get("scenarios", []), file)]
+    tree["checks"] = list(dict.fromkeys([*parent.get("checks", ()), *list_checks(own.get("checks", []), file)]))
+    _pin_document(tree, str(file))
 
 
 def _pin_document(tree: Tree, path: str) -> None:

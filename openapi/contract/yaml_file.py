@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from openapi.did_you_mean import suggest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
+FILE_ENDINGS: Final = (".yaml", ".yml")
 DELTAS: Final = ("add", "replace", "remove")
 ITEM_NAMES: Final = ("name", "value", "id")
 """The keys that identify an item of a list, the first that an item has."""
@@ -80,3 +84,42 @@ def _children(node: yaml.Node) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
             names = {key.value: value.value for key, value in item.value} if isinstance(item, yaml.MappingNode) else {}
             named = next((names[key] for key in ITEM_NAMES if key in names), item.value)
             yield str(named), item, item
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises ContractError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = suggest(path.name, [item.name for item in path.parent.glob("*") if item.suffix in FILE_ENDINGS])
+        raise ContractError(f"{path}: file not found{hint}") from None
+    except OSError as error:
+        raise ContractError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ContractError(f"{path}: invalid encoding: expected UTF-8") from error
+
+
+def locate_error(error: ContractError, paths: list[Path]) -> ContractError:
+    """Return the error with the line and the column of the place that it names, searched in files, the last first."""
+    message = str(error)
+    for path in reversed(paths):
+        rest = message.removeprefix(f"{path}: ")
+        if rest == message and message.startswith(str(path)):
+            return error  # it has a position
+        words = (word.strip("'\"(),:") for word in rest.split())
+        for place in [word for word in words if word][:MOST_WORDS]:
+            if "/" in place or place == rest.partition(":")[0]:
+                position = find_position(path.read_text(encoding="utf-8"), place)
+                if position is not None:
+                    return ContractError(f"{path}:{position[0]}:{position[1]}: {_without_file(rest, paths)}")
+    return error
+
+
+MOST_WORDS: Final = 8
+"""How many words of a message may be the place that it is about."""
+
+
+def _without_file(message: str, paths: list[Path]) -> str:
+    for path in paths:
+        message = message.removeprefix(f"{path}: ")
+    return message

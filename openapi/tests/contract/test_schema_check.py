@@ -102,20 +102,35 @@ def test_ranges_without_values_are_reported(schema: dict[str, Any], valid: bool)
             check_tree(tree, "here")
 
 
-def test_an_invalid_dialect_file_is_reported_by_name(tmp_path: Path) -> None:
-    own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(own))
-    assert load_file(path).name == "mine"
-    for changes, message in (
-        ({"document": "mindie-9"}, "mine: unknown document 'mindie-9': expected one of "),
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"document": "mindie-9"}, "document: unknown document 'mindie-9': expected a mapping that pins one, "),
         ({"add": {"parameters/top_p/sumary": "x"}}, "parameters/top_p: unknown key sumary"),
         ({"remove": ["parameters/top_p/summary"]}, "parameters.top_p.summary is required"),
+        ({"id": "mindie"}, "id: 'mindie' is the name of a built-in dialect: choose another one"),
         (
             {"replace": {"parameters/temperature/schema/maximum": 0.5}},
-            "parameters/temperature/probes/.*: the value must be accepted, but the schema of the parameter forbids it",
+            "parameters/temperature/default: 1.0 is not a value of the parameter",
         ),
-    ):
-        path.write_text(yaml.safe_dump({**own, **changes}))
-        with pytest.raises(ContractError, match=f"^{path}: {message}"):
-            load_file(path)
+        (
+            {
+                "replace": {"parameters/temperature/schema/maximum": 0.5, "parameters/temperature/default": 0.5},
+                "add": {"parameters/temperature/probes/one": {"name": "one", "value": 1, "expect": "accept"}},
+            },
+            "parameters/temperature/probes/one: the value must be accepted, but the schema of the parameter forbids it",
+        ),
+    ],
+)
+def test_an_invalid_dialect_file_is_reported_by_name(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    own = {"id": "mine", "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({**own, **changes}))
+    with pytest.raises(ContractError, match=rf"^{path}(:\d+:\d+)?: {message}"):
+        load_file(path)
+
+
+def test_a_valid_dialect_file_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("{id: mine, title: Mine, document: mindie-llm-2.3, extends: mindie-2.3}")
+    assert load_file(path).name == "mine"
