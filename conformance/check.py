@@ -158,6 +158,7 @@ class Check:
     by_subject: the requirement is that of the subject of the step or its scenario.
     trial: set if the check judges the rounds of a scenario.
     whole: the check judges all steps of a scenario that were sent.
+    origin: the file outside this package that defines the check.
     invalidates: views of an exchange that show nothing else about the server once the check has a finding on it, so
         that findings of other checks that read them are consequences.
     """
@@ -172,6 +173,7 @@ class Check:
     trial: Trial | None = None
     invalidates: frozenset[View] = frozenset()
     whole: bool = False
+    origin: str = ""
 
     @property
     def is_relation(self) -> bool:

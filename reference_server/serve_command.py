@@ -190,7 +190,7 @@ def command(
 ) -> None:
     """Serve a model with the API of a dialect, and print one line when the server listens."""
     if LIST in faults:
-        listing.print_faults(listing.all_faults() if dialect is None else listing.known_faults(load(dialect).name))
+        listing.list_dialect_faults(dialect)
         return
     if dialect is None:
         raise click.UsageError("missing option --dialect: name the API to serve")
@@ -207,7 +207,7 @@ def command(
             origins=origins,
         )
         check_settings(contract, settings)
-        shown = select_faults(faults, listing.known_faults(contract.name)) if faults else ()
+        shown = select_faults(faults, listing.known_faults(contract.location)) if faults else ()
         with bind(host, port) as listener:
             engine: Engine
             on_shutdown: Callable[[], None] | None = None

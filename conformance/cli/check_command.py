@@ -145,6 +145,7 @@ def check(
                     report_files.write_reports(files[contract.name], results, console)
                     raise
             report_files.write_reports(files[contract.name], outcome.results, console)
+            exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))

@@ -57,16 +57,21 @@ def list_checks(dialect: str | None) -> None:
 
 def _checks_of(contract: Contract | None) -> Iterator[Check]:
     """Yield the checks of a dialect, or all checks, in the order of their ids."""
-    for identity, check in sorted(gather_checks().items()):
+    for identity, check in sorted(gather_checks(contract).items()):
         if contract is None or identity in contract.requirements:
             yield check
 
 
 @click.command(name="show")
 @click.argument("identity", metavar="ID")
-def show_check(identity: str) -> None:
+@click.option("--dialect", metavar="NAME", help="Only this dialect; shows its own checks, too")
+def show_check(identity: str, dialect: str | None) -> None:
     """Show one check: its claim, its help, its mutant and faults, and its requirement and scenarios in each dialect."""
-    known = {**gather_checks(), **CHECKS}
+    try:
+        chosen = load_contract(dialect) if dialect else None
+        known = {**gather_checks(chosen), **CHECKS}
+    except UsageError as error:
+        _exit_with_usage_error(str(error))
     if identity not in known:
         similar = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
         similar = similar or similar_names(identity, known, 5)
@@ -80,15 +85,15 @@ def show_check(identity: str) -> None:
     if identity in CHECKS:
         console.print(f"\n[dim]oracle[/dim]  {escape(_oracle(identity))}", soft_wrap=True)
         return
-    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather_mutants()[identity].defect)}")
+    console.print(f"\n[dim]mutant[/dim]  {escape(_mutant(check))}")
     for line in _faults(identity):
         console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
     console.print()
-    contracts = [load_contract(name) for name in dict.fromkeys(names().values())]
+    contracts = [chosen] if chosen else [load_contract(name) for name in dict.fromkeys(names().values())]
     contracts = [contract for contract in contracts if identity in contract.requirements]
     console.print(_requirements(contracts, identity))
     for contract in contracts:
-        assertions = _coverage(contract.name).find_by_check(identity)
+        assertions = _coverage(contract).find_by_check(identity)
         scenarios = list(dict.fromkeys(assertion.scenario.id for assertion in assertions))
         console.print(f"\n[dim]{contract.name}[/dim]  {_scenarios(scenarios)}", soft_wrap=True)
         for sentence in _sentences(contract, identity):
@@ -96,13 +101,19 @@ def show_check(identity: str) -> None:
 
 
 @cache
-def _coverage(dialect: str) -> CoverageMap:
-    return build_coverage_map(load_contract(dialect))
+def _coverage(contract: Contract) -> CoverageMap:
+    return build_coverage_map(contract)
 
 
 @cache
-def _traced(dialect: str) -> tuple[TracedSentence, ...]:
-    return trace_sentences(load_contract(dialect))
+def _traced(contract: Contract) -> tuple[TracedSentence, ...]:
+    return trace_sentences(contract)
+
+
+def _mutant(check: Check) -> str:
+    """Return the defect that the mutant of a check shows."""
+    mutants = mutant.gather_own_mutants((check.origin,)) if check.origin else mutant.gather_mutants()
+    return mutants[check.id].defect if check.id in mutants else f"none: add a mutant to {check.origin}"
 
 
 def _oracle(identity: str) -> str:
@@ -143,7 +154,7 @@ def _scenarios(ids: list[str]) -> str:
 
 def _sentences(contract: Contract, identity: str) -> Iterator[str]:
     """Yield the sentences that the check tests: those that name it, or else those whose places its scenarios test."""
-    traced = _traced(contract.name)
+    traced = _traced(contract)
     naming = [item.sentence for item in traced if identity in item.sentence.home.checks]
     tested = [item.sentence for item in traced if identity in item.checks]
     sentences: list[Sentence] = naming or tested

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
+from conformance.judge.check_registry import gather_checks
 from conformance.judging_limit import INTERRUPTED as INTERRUPTED_RUN
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
@@ -18,6 +19,7 @@ from conformance.report.writers.terminal import sanitize
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.report.verdict import RequirementRow
     from conformance.run.session import RunOutcome
 
 CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, INTERNAL_ERROR = range(6)
@@ -28,13 +30,27 @@ TRACEBACK_VARIABLE = "CHATPROOF_TRACEBACK"
 
 def exit_code(outcome: RunOutcome) -> int:
     """Return the exit code for the outcome of a run."""
-    if any(row.outcome is RequirementOutcome.ERROR for row in outcome.report.rows):
-        return INTERNAL_ERROR
+    errors = [row for row in outcome.report.rows if row.outcome is RequirementOutcome.ERROR]
+    if errors:
+        return USAGE if errors == list_own_errors(outcome) else INTERNAL_ERROR
     if outcome.report.exhausted == INTERRUPTED_RUN:
         return INTERRUPTED
     if outcome.report.exhausted:
         return EXHAUSTED
     return CONFORMANT if outcome.report.verdict is Verdict.CONFORMANT else NONCONFORMANT
+
+
+def list_own_errors(outcome: RunOutcome) -> list[RequirementRow]:
+    """Return the rows whose checks raised an exception and are not ours: they came with the dialect."""
+    contract = outcome.prepared.contract
+    own = {identity for identity, check in gather_checks(contract).items() if check.origin}
+    return [row for row in outcome.report.rows if row.outcome is RequirementOutcome.ERROR and row.check in own]
+
+
+def print_own_errors(outcome: RunOutcome) -> None:
+    """Print one line on stderr for each check of the dialect's author that raised an exception."""
+    for row in list_own_errors(outcome):
+        click.echo(f"chatproof: the check {sanitize(row.note, LONGEST_MESSAGE)}", err=True)
 
 
 def worst(codes: list[int]) -> int:

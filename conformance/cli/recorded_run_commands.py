@@ -24,6 +24,7 @@ from conformance.report import waivers
 from conformance.report.results_file import read_results
 from conformance.report.writers import outcome_changes, report_files, terminal
 from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.session import load_contract
 from openapi.console import make_console
 
 if TYPE_CHECKING:
@@ -34,10 +35,18 @@ if TYPE_CHECKING:
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 LONGEST_LINE = 2000
 SHOWN_SCENARIOS = 5
+own_dialects = click.option(
+    "--dialect",
+    "own",
+    multiple=True,
+    metavar="FILE",
+    help="File of a dialect outside chatproof that the run was judged by (repeatable)",
+)
 
 
 @click.command(name="judge", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.Path(path_type=Path))
+@own_dialects
 @add_options("--only", "--topic")
 @click.option(
     "--strict/--no-strict", default=None, help="Fail on a violated SHOULD too, or not (default: as in the recorded run)"
@@ -45,6 +54,7 @@ SHOWN_SCENARIOS = 5
 @add_options("--waivers", "--clients", "--max-time", "--report")
 def judge(
     file: Path,
+    own: tuple[str, ...],
     only: tuple[str, ...],
     topics: tuple[str, ...],
     strict: bool | None,
@@ -70,6 +80,7 @@ def judge(
             waivers=accepted,
             limits=BudgetLimits(max_time_s=max_time),
             started_s=started_s,
+            own=tuple(map(load_contract, own)),
         )
         results = add_clients(rejudged.outcome.results) if clients else rejudged.outcome.results
         terminal.write(results, console)
@@ -77,6 +88,7 @@ def judge(
             some = ", ".join(missing[:SHOWN_SCENARIOS]) + (", ..." if len(missing) > SHOWN_SCENARIOS else "")
             console.print(f"not judged because the record does not contain them: {len(missing)} scenarios ({some})")
         report_files.write_reports(report_options, results, console)
+        exit_codes.print_own_errors(rejudged.outcome)
         code = exit_codes.exit_code(rejudged.outcome)
     sys.exit(code)
 
@@ -90,9 +102,11 @@ def judge(
     metavar="ID",
     help="Exchange to send, or the requirement whose first finding to repeat, or a scenario",
 )
+@own_dialects
 @add_options("--api-key-env", "--header", "--header-env", "--timeout", "--insecure", "--ca-file")
 def replay_one(
     file: Path,
+    own: tuple[str, ...],
     identity: str,
     api_key_env: str | None,
     plain_headers: tuple[str, ...],
@@ -110,7 +124,7 @@ def replay_one(
     console = make_console()
     with exit_codes.report_errors():
         results = read_results(file)
-        runs = rejudge.rebuild(results)
+        runs = rejudge.rebuild(results, own=tuple(map(load_contract, own)))
         before = verification.select_exchanges(results, runs, identity)
         secret = read_secret(api_key_env)
         given = headers.read(plain_headers, secret_headers)

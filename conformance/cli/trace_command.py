@@ -45,7 +45,7 @@ def declare_everything(contract: Contract) -> DeclaredCapabilities:
 
 def trace_sentences(contract: Contract) -> tuple[TracedSentence, ...]:
     """Return every sentence of the dialect's document with what tests it, for a server with every capability."""
-    return map_sentences(contract, draft(contract, declare_everything(contract)), gather_checks())
+    return map_sentences(contract, draft(contract, declare_everything(contract)), gather_checks(contract))
 
 
 def build_coverage_map(contract: Contract) -> CoverageMap:
@@ -82,7 +82,8 @@ def format_home(home: Home) -> str:
     show_default=True,
     help="table and json list the sentences; page and html list the lines of the page with their sentences",
 )
-def command(dialect: str | None, page: Path | None, output_format: str) -> None:
+@click.option("--strict", is_flag=True, help="Exit with 1 if a dialect has no sentences, so that nothing is traced")
+def command(dialect: str | None, page: Path | None, output_format: str, strict: bool) -> None:
     """Show every sentence of the documents: its lines, what tests it, and how many scenarios exercise it.
 
     Exit codes: 1 if a sentence is neither tested nor excluded, or names something that does not exist, or if a line of
@@ -110,10 +111,15 @@ def command(dialect: str | None, page: Path | None, output_format: str) -> None:
     except (UsageError, ContractError) as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)
-    for line in unmapped:
+    untraced = [contract for contract in chosen if not contract.sentences]
+    for line in (*unmapped, *map(_describe_untraced, untraced)):
         click.echo(line, err=True)
     lost = [item for _, traced in traces.values() for item in traced if item.is_lost]
-    sys.exit(UNTESTED if lost or unmapped else 0)
+    sys.exit(UNTESTED if lost or unmapped or (strict and untraced) else 0)
+
+
+def _describe_untraced(contract: Contract) -> str:
+    return f"{contract.name}: nothing is traced: the dialect states no sentences"
 
 
 def _coverage_problems(contract: Contract, page: Path | None) -> list[str]:

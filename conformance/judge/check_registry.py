@@ -1,4 +1,4 @@
-"""Collect the checks that the modules below `conformance.judge.checks` define."""
+"""Collect the checks that the modules below `conformance.judge.checks`, and the files of a dialect, define."""
 
 from __future__ import annotations
 
@@ -7,19 +7,35 @@ import pkgutil
 from typing import TYPE_CHECKING
 
 from conformance.check import Check
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 from conformance.judge import checks
+from conformance.judge.own_checks import read_own_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
+    from openapi.contract.contract import Contract
 
-def gather_checks() -> dict[str, Check]:
+
+def gather_checks(contract: Contract | None = None) -> dict[str, Check]:
     """Return every check by id, in the order of topic, module and definition.
 
-    Raises HarnessError if two checks have the same id.
+    contract: of a dialect whose own checks are added.
+
+    Raises HarnessError if two checks have the same id, UsageError if an own check has the id of a built-in one.
     """
+    built_in = _gather_built_in()
+    if contract is None or not contract.checks:
+        return built_in
+    own = read_own_checks(contract.checks)
+    for identity, check in own.items():
+        if identity in built_in:
+            raise UsageError(f"{check.origin}: {identity} is the id of a built-in check: choose another one")
+    return {**built_in, **own}
+
+
+def _gather_built_in() -> dict[str, Check]:
     gathered: dict[str, Check] = {}
     for module in _modules():
         for item in vars(module).values():

@@ -15,6 +15,7 @@ from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
 from conformance.judge.evidence.repetition import measure_repetition
+from conformance.judge.own_checks import describe, locate
 from conformance.judge.traced_exchange import Reads, trace
 from conformance.judging_limit import JudgingLimit
 
@@ -114,7 +115,8 @@ def _judge_one(
     except NotObserved as not_observed:
         return _unobserved(assertion, identities, not_observed)
     except Exception as error:  # a defect of a check must not count as a failure of the server
-        return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
+        where = f" ({locate(error, check.origin)})" if check.origin else ""
+        return Judgement(assertion, identities, error=f"{check.id}: {describe(error)}{where}")
     return Judgement(assertion, identities, findings)
 
 

@@ -67,7 +67,7 @@ def map_sentences(contract: Contract, plan: Plan, checks: Container[str]) -> tup
     plan: the plan whose assertions test the sentences, made from this contract.
     checks: the ids of all checks.
     """
-    tree, coverage = resolve(contract.name), CoverageMap(contract, plan)
+    tree, coverage = resolve(contract.location), CoverageMap(contract, plan)
     return tuple(
         TracedSentence(
             sentence,

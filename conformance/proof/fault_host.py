@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import HarnessError
 from conformance.run import embedded_server
-from openapi.contract.contract import names
+from openapi.contract.contract import load, names
+from openapi.contract.resolution import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MODULE = "reference_server.faults"
 FAULTLESS = "none"
@@ -75,8 +76,8 @@ class RunningFaultHost:
     modes: tuple[HostedMode, ...] = ()
 
     def address(self, dialect: str, fault: str = FAULTLESS) -> str:
-        """Return the URL at which a fault is served in a dialect."""
-        return f"{self.url}/{dialect}/{fault}"
+        """Return the URL at which a fault is served in a dialect, by its id or location."""
+        return f"{self.url}/{load(dialect).name if is_path(dialect) else dialect}/{fault}"
 
 
 def list_dialects() -> tuple[str, ...]:
@@ -85,14 +86,17 @@ def list_dialects() -> tuple[str, ...]:
 
 
 @contextmanager
-def start_fault_host() -> Iterator[RunningFaultHost]:
+def start_fault_host(dialects: Iterable[str] = ()) -> Iterator[RunningFaultHost]:
     """Start the host on a free port of the loopback interface, and stop it afterwards.
+
+    dialects: those that are served besides the built-in ones, by their locations.
 
     Raise the exceptions of `embedded_server.serve`.
     """
     embedded_server.require_packages()
     key = secrets.token_urlsafe(24)
-    with embedded_server.run_module(MODULE, ("--api-key-env", embedded_server.KEY_VARIABLE), key) as output:
+    own = [option for dialect in dialects if is_path(dialect) for option in ("--dialect", dialect)]
+    with embedded_server.run_module(MODULE, ("--api-key-env", embedded_server.KEY_VARIABLE, *own), key) as output:
         faults, modes = _read_list(output.lines)
         yield RunningFaultHost(output.address, key, faults, modes)
 

@@ -178,7 +178,7 @@ async def _judge(
 ) -> tuple[tuple[Judgement, ...], Record]:
     """Send a plan to a fault and judge the answers."""
     contract, model = baseline.contract, baseline.model
-    target = parse_target(host.address(contract.name, fault), contract)
+    target = parse_target(host.address(contract.location, fault), contract)
     limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
     async with _open_client(host, contract, fault) as client:
         record = await Run(plan, ServerUnderTest(client, target, model), limits).execute()
@@ -196,7 +196,7 @@ def _has_stalled(record: Record) -> bool:
 
 
 def _open_client(host: RunningFaultHost, contract: Contract, fault: str) -> Client:
-    return Client(host.address(contract.name, fault), _read_secret(host, contract))
+    return Client(host.address(contract.location, fault), _read_secret(host, contract))
 
 
 def _read_secret(host: RunningFaultHost, contract: Contract) -> Secret | None:

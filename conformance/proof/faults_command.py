@@ -146,8 +146,8 @@ def _run_faults(
     complete: bool,
 ) -> tuple[MutationResult, tuple[HostedFault, ...]]:
     """Run the selected faults, and return the result and all faults of the origin."""
-    dialects = (load_contract(dialect).name,) if dialect else list_dialects()
-    with show_progress("starting the fault host") as show, start_fault_host() as host:
+    dialects = (load_contract(dialect).location,) if dialect else list_dialects()
+    with show_progress("starting the fault host") as show, start_fault_host(dialects) as host:
         hosted = of_origin(host.faults, origin)
         faults = [
             fault for fault in hosted if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)

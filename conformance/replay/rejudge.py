@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import NotExercised, NotObserved
 from conformance.client.secret import is_redacted
+from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.judge.evidence.liveness import CANARY
 from conformance.plan.capabilities import DeclaredCapabilities
@@ -23,6 +24,7 @@ from conformance.run.drafting import draft
 from conformance.run.saved_requests import Trials, index_exchanges
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, limit_judging, load_contract
 from openapi.address import parse
+from openapi.contract.resolution import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from conformance.report.waivers import Waiver
     from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
+    from openapi.contract.contract import Contract
 
 STATUSES: Final = ("declared", "denied")
 NO_LIMITS: Final = BudgetLimits()
@@ -62,15 +65,17 @@ def judge_again(
     waivers: tuple[Waiver, ...] = (),
     limits: BudgetLimits = NO_LIMITS,
     started_s: float | None = None,
+    own: tuple[Contract, ...] = (),
 ) -> RejudgedRun:
     """Judge a recorded run by the dialects of that run; `strict` defaults to the setting of that run.
 
     limits, started_s: the time limit, and when the command began on the monotonic clock.
-
+    own: the contracts of dialects that are not built in, which a record names by their ids only: a file that somebody
+        else has recorded must not decide which code runs.
 
     Raise HarnessError for an invalid exchange, and UsageError for an unknown dialect, pattern or topic.
     """
-    first, *others = rebuild(results, strict=strict, only=only, topics=topics, waivers=waivers)
+    first, *others = rebuild(results, strict=strict, only=only, topics=topics, waivers=waivers, own=own)
     started_at, duration_s = results["run"]["started_at"], results["run"]["duration_s"]
     started_s = time.monotonic() if started_s is None else started_s
     with limit_judging(replace(first.prepared.options, budget=limits, started_s=started_s)) as limit:
@@ -90,13 +95,19 @@ def rebuild(
     only: tuple[str, ...] = (),
     topics: tuple[str, ...] = (),
     waivers: tuple[Waiver, ...] = (),
+    own: tuple[Contract, ...] = (),
 ) -> tuple[RebuiltRun, ...]:
     """Return the run of each dialect of a record with today's plan; the arguments are those of `judge_again`."""
     run = results["run"]
+    contracts = {contract.name: contract for contract in own}
+    recorded = {judged["target"]["dialect"] for judged in (results, *results.get("also", ()))}
+    for name in sorted(set(contracts) - recorded):
+        raise UsageError(f"--dialect: the run was not judged by {name}, but by {', '.join(sorted(recorded))}")
+    contracts |= {name: _load_recorded(name) for name in sorted(recorded - set(contracts))}
     exchanges = {exchange.id: exchange for exchange in map(Exchange.from_dict, results["exchanges"])}
     options = RunOptions(
         url=results["target"]["url"],
-        dialect=results["target"]["dialect"],
+        dialect=contracts[results["target"]["dialect"]].location,
         model=results["target"]["model"],
         only=only or tuple(run.get("only", ())),
         topics=topics or tuple(run.get("topics", ())),
@@ -106,7 +117,7 @@ def rebuild(
         verify=results["target"]["tls_verified"],
         waivers=waivers,
     )
-    first = _rebuild(results, options, exchanges, "", {})
+    first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {})
     record = replace(
         first.record,
         exhausted=run["exhausted"],
@@ -118,20 +129,34 @@ def rebuild(
     rebuilt = [replace(first, record=record)]
     reusable = index_exchanges(first.prepared.plan, record, first.prepared.model)
     for other in results.get("also", ()):
-        rebuilt.append(_rebuild(other, options, exchanges, f"{other['target']['dialect']}:", reusable))
+        name = other["target"]["dialect"]
+        rebuilt.append(_rebuild(other, contracts[name], options, exchanges, f"{name}:", reusable))
         rebuilt[-1].record.requests, rebuilt[-1].record.exhausted = other["requests"], run["exhausted"]
     return tuple(rebuilt)
 
 
+def _load_recorded(name: str) -> Contract:
+    """Return the contract of a recorded dialect that is built in or installed. A record never names a path."""
+    try:
+        if is_path(name):
+            raise UsageError(f"invalid dialect {name!r}")
+        return load_contract(name)
+    except UsageError as error:
+        raise UsageError(
+            f"the run was judged by the dialect {name!r}, which is not part of chatproof: add --dialect with the path "
+            f"of its file ({error})"
+        ) from error
+
+
 def _rebuild(
     judged: dict[str, Any],
+    contract: Contract,
     options: RunOptions,
     exchanges: dict[str, Exchange],
     prefix: str,
     reusable: ReusableExchanges,
 ) -> RebuiltRun:
     target = judged["target"]
-    contract = load_contract(target["dialect"])
     declaration = _declaration(target)
     selected = contract, declaration, options.only, options.topics, options.draw
     needed = draft(*selected, options.depth)

@@ -44,7 +44,7 @@ def draft(
     `only` and `topics` select checks, of which the plan sends few requests, or all if `depth` is "thorough".
     """
     known = frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
-    return _draft(contract, known, tuple(gather_checks().values()), only, topics, wanted, depth)
+    return _draft(contract, known, tuple(gather_checks(contract).values()), only, topics, wanted, depth)
 
 
 @lru_cache(maxsize=KEPT)
@@ -85,7 +85,8 @@ def _draft(
 
 def _explain_uncovered(plan: Plan) -> Plan:
     """Return the plan with a reason for each requirement that only requests exercise which the contract forbids."""
-    checks, contract = gather_checks(), plan.contract
+    contract = plan.contract
+    checks = gather_checks(contract)
     unfit = [
         item for module in (written, boundaries, greedy_bounds, prompt_parts) for item in module.list_unfit(contract)
     ]
@@ -110,7 +111,7 @@ def require_matching_patterns(
     contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = (), wanted: Draw = NOTHING
 ) -> None:
     """Raise UsageError for a topic or pattern that matches nothing, whatever capabilities a server declares."""
-    require_known_topics(topics, {**gather_checks(), **(oracle.CHECKS if wanted != NOTHING else {})})
+    require_known_topics(topics, {**gather_checks(contract), **(oracle.CHECKS if wanted != NOTHING else {})})
     if only:
         assertions = [assertion for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions]
         require_matches(only, assertions, contract)

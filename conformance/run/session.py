@@ -34,6 +34,7 @@ from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
 from conformance.run.canary import Canary
 from conformance.run.drafting import draft
+from conformance.run.own_dialect import check_own_dialect
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges
@@ -140,9 +141,12 @@ class RunOutcome:
 def load_contract(dialect: str, option: str = "--dialect") -> Contract:
     """Load the contract of a dialect. Raises UsageError, which names the option, as `load` does."""
     try:
-        return load(dialect)
+        contract = load(dialect)
     except ContractError as error:
         raise UsageError(f"{option}: {error}") from error
+    if contract.files:
+        check_own_dialect(contract)
+    return contract
 
 
 def parse_target(url: str, contract: Contract) -> Target:
@@ -293,7 +297,7 @@ def conclude(
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
     exchanges, missing = _split_kept(record)
-    canaries = list_canary_assertions(exchanges, contract, gather_checks())
+    canaries = list_canary_assertions(exchanges, contract, gather_checks(contract))
     judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing, limit)
     causes: Causes = {}
     limit.run(lambda: causes.update(find_causes(judgements, exchanges, contract, validator, prepared.model)))

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from openapi.contract import inheritance
 from openapi.contract.companion_files import list_checks, read_scenarios
 from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
 from openapi.contract.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "parse", "walk_tree"]
 
@@ -56,9 +54,13 @@ def is_path(name: str) -> bool:
 def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     """Return the tree of a dialect with every reference resolved. Every call returns a new copy.
 
+    dialect: the `location` of a contract: the id of a built-in dialect, or the path of a dialect file.
+
     Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
     does not fit.
     """
+    if is_path(dialect):
+        return resolve_file(Path(dialect).resolve(), _within=_within)
     _refuse_cycle(dialect, _within)
     path = dialect_files()[dialect]
     return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
@@ -104,7 +106,7 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | 
     if inherited is not None:
         tree["parents"] = {**tree.get("parents", {}), tree["document"]: tree["id"]}
         tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
-        tree["aliases"] = own.get("aliases", [])
+        tree["aliases"] = list(own.get("aliases") or ())
         tree["documents"], tree["sentences"] = dict(parts), sentences  # other parts are in the dialect's own document
     if file is not None:
         _add_own_parts(tree, own, file)
@@ -123,7 +125,7 @@ def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path 
     if isinstance(parent, str) and parent in dialect_files():
         return resolve(parent, _within=within)
     if isinstance(parent, str) and file is not None and is_path(parent):
-        return resolve_file((file.parent / parent).resolve(), _within=within)
+        return resolve(str((file.parent / parent).resolve()), _within=within)
     expected = ", ".join(dialect_files())
     hint = suggest(str(parent), dialect_files())
     raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")

@@ -51,8 +51,8 @@ def drift(page: Path, dialect: str, form: str, everything: bool) -> None:
         contract = load(dialect)
         facts = read_facts(read_page(content, page.name))
         differences = compare_page(facts, contract)
-        explained = explain(differences, contract.name)
-        gone = [" ".join(filter(None, key[:3])) for key in find_stale(differences, contract.name)]
+        explained = explain(differences, contract.location)
+        gone = [" ".join(filter(None, key[:3])) for key in find_stale(differences, contract.location)]
     except ContractError as error:
         _stop(error)
     shown = [row for row in explained if everything or row.difference.status is not DriftStatus.AGREES]

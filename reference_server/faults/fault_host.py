@@ -26,7 +26,7 @@ from reference_server.settings import Settings
 from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -67,10 +67,12 @@ class FaultRouter:
     A variant of a dialect has no faults and modes; its server is at /variant.NAME/none/.
 
     key: the API key of dialects and modes that use bearer keys.
+    dialects: the location of each dialect by its id.
     """
 
-    def __init__(self, engine: Engine, key: str) -> None:
+    def __init__(self, engine: Engine, key: str, dialects: Mapping[str, str]) -> None:
         self._engine = engine
+        self._dialects = dialects
         self._cache = AnswerCache()
         self._key = key
         self._apps: dict[str, ASGIApp] = {}
@@ -79,7 +81,7 @@ class FaultRouter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         _, dialect, fault, path = [*scope["path"].split("/", 3), "", "", ""][:4]
-        server = self._server(dialect, fault)
+        server = self._server(self._dialects.get(dialect, dialect), fault)
         if server is None:
             await send({"type": "http.response.start", "status": 404, "headers": []})
             await send({"type": "http.response.body", "body": b"unknown dialect or fault"})
@@ -91,7 +93,7 @@ class FaultRouter:
         if dialect.startswith(VARIANT) and name == FAULTLESS:
             return self._variant(dialect.removeprefix(VARIANT))
         if (dialect, name) not in self._servers:
-            if dialect not in names().values():
+            if dialect not in self._dialects.values():
                 return None
             engine = CachedEngine(self._engine, self._cache)
             if (mode := list_modes(load(dialect)).get(name)) is not None:
@@ -139,18 +141,15 @@ class FaultRouter:
         )
 
 
-def modes_as_data() -> dict[str, list[Mapping[str, Any]]]:
-    """Return the modes of every dialect as plain data."""
-    return {
-        dialect: [mode.as_data() for mode in list_modes(load(dialect)).values()]
-        for dialect in dict.fromkeys(names().values())
-    }
+def modes_as_data(dialects: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the modes of dialects, by their locations, as plain data."""
+    return {dialect: [mode.as_data() for mode in list_modes(load(dialect)).values()] for dialect in dialects}
 
 
-def faults_as_data() -> list[dict[str, Any]]:
-    """Return every fault as plain data, with the dialects whose contract covers it."""
+def faults_as_data(dialects: Iterable[str]) -> list[dict[str, Any]]:
+    """Return every fault as plain data, with the dialects, by their locations, whose contract covers it."""
     rows: dict[str, dict[str, Any]] = {}
-    for dialect in dict.fromkeys(names().values()):
+    for dialect in dialects:
         for fault in known_faults(dialect).values():
             row = {
                 "name": fault.name,
@@ -174,7 +173,8 @@ def faults_as_data() -> list[dict[str, Any]]:
 @click.command(name="serve", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="Port; 0: any free port.")
 @click.option("--api-key-env", metavar="VAR", help="Environment variable with the API key of dialects that use keys.")
-def command(port: int, api_key_env: str | None) -> None:
+@click.option("--dialect", "own", multiple=True, metavar="FILE", help="Also serve this dialect. Repeatable.")
+def command(port: int, api_key_env: str | None, own: tuple[str, ...]) -> None:
     """Serve every dialect with every fault on the loopback interface: http://127.0.0.1:PORT/DIALECT/FAULT.
 
     The server without faults has the name `none`, and the faultless server in one of its modes that of the mode. The
@@ -184,10 +184,15 @@ def command(port: int, api_key_env: str | None) -> None:
     from reference_server.engine import LocalEngine
 
     logging.basicConfig(level=logging.CRITICAL)  # faults raise errors on purpose
+    try:
+        dialects = {load(name).name: load(name).location for name in (*dict.fromkeys(names().values()), *own)}
+    except ContractError as error:
+        raise click.UsageError(f"--dialect: {error}") from error
     with bind("127.0.0.1", port) as listener:
-        click.echo(json.dumps({"faults": faults_as_data(), "modes": modes_as_data()}))
+        listed = list(dialects.values())
+        click.echo(json.dumps({"faults": faults_as_data(listed), "modes": modes_as_data(listed)}))
         with closing(LocalEngine.load(CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
-            router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"))
+            router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"), dialects)
             tune_process()
             server = Server(router, engine, lambda address: click.echo(f"chatproof hosting faults at {address}"))
             server.run_on(listener)

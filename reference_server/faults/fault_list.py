@@ -12,8 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openapi.console import make_console
-from openapi.contract.contract import load, names
-from openapi.did_you_mean import suggest
+from openapi.contract.contract import ContractError, load, names
 from reference_server.faults.registry import faults_of
 from reference_server.http.served_contract import served_contract
 
@@ -50,10 +49,15 @@ def all_faults() -> dict[str, Fault]:
 @click.option("--dialect", metavar="NAME", help="Only faults that this dialect's contract covers.")
 def list_faults(dialect: str | None) -> None:
     """List every fault, what the server does, and where it was reported."""
-    if dialect is not None and dialect not in names():
-        known = ", ".join(sorted(names()))
-        raise click.UsageError(f"unknown --dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
-    print_faults(all_faults() if dialect is None else known_faults(names()[dialect]))
+    list_dialect_faults(dialect)
+
+
+def list_dialect_faults(dialect: str | None) -> None:
+    """Print the faults of a dialect, or of all. Raises UsageError for an unknown or invalid one."""
+    try:
+        print_faults(all_faults() if dialect is None else known_faults(load(dialect).location))
+    except ContractError as error:
+        raise click.UsageError(f"--dialect: {error}") from error
 
 
 def print_faults(faults: Mapping[str, Fault]) -> None:

@@ -1,4 +1,4 @@
-"""Read the written scenarios: YAML files in this folder, each a list.
+"""Read the written scenarios: YAML files in this folder, each a list, and the scenarios of a dialect's own file.
 
     - id: stop-text
       summary: a stop string that the answer is known to contain
@@ -41,13 +41,14 @@ import math
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
 from conformance.errors import HarnessError
 from conformance.plan.scenarios.fitting import NEUTRAL, Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+from openapi.contract.companion_files import FILE
 from openapi.contract.contract import ABSENT
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
+Rows: TypeAlias = tuple[tuple[str, dict[str, Any]], ...]
+"""Scenarios as data, each with its file."""
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
@@ -66,12 +69,13 @@ SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"
 
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
     """Return the written scenarios, without steps that the contract does not allow."""
-    scenarios = (_scenario(row, contract, file) for file, row in _rows())
-    fitting = Fitting(contract, leave_out_defaults=_about_defaults())
+    rows = _rows(contract)
+    scenarios = (_scenario(row, contract, file) for file, row in rows)
+    fitting = Fitting(contract, leave_out_defaults=_about_defaults(rows))
     return tuple(fitting.fit(scenario for scenario in scenarios if _fits(scenario, contract)))
 
 
-def _about_defaults() -> frozenset[str]:
+def _about_defaults(rows: Rows) -> frozenset[str]:
     """Return the ids of the scenarios that compare a default with leaving it out, or with null."""
 
     def compares(step: dict[str, Any]) -> bool:
@@ -79,13 +83,13 @@ def _about_defaults() -> frozenset[str]:
             (step.get("body") or {}).get(name, value) is None for name, value in NEUTRAL.items()
         )
 
-    return frozenset(row["id"] for _, row in _rows() if any(map(compares, row["steps"])))
+    return frozenset(row["id"] for _, row in rows if any(map(compares, row["steps"])))
 
 
 def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
     """Yield each scenario that the contract does not allow as it is written, with the reason."""
     fitting = Fitting(contract)
-    for file, row in _rows():
+    for file, row in _rows(contract):
         written = _scenario(row, None, file)
         candidates = [item for item in [_scenario(row, contract, file)] if _fits(item, contract)]
         kept = {step.name: step for scenario in fitting.fit(candidates) for step in scenario.steps}
@@ -116,12 +120,40 @@ def _is_supported(step: Step, contract: Contract) -> bool:
     )
 
 
+def check_scenarios(contract: Contract) -> None:
+    """Raise HarnessError, with the file and the id, for an invalid scenario of the dialect's own files."""
+    built_in = {row["id"] for _, row in _built_in_rows()}
+    seen: set[str] = set()
+    for file, row in _own_rows(contract):
+        place = f"{file}: scenarios/{row['id']}"
+        if row["id"] in built_in or row["id"] in seen:
+            owner = "a built-in scenario" if row["id"] in built_in else "another scenario"
+            raise HarnessError(f"{place}: duplicate id: {owner} has it, choose another one")
+        seen.add(row["id"])
+        try:
+            _scenario(row, None, file)
+        except HarnessError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise HarnessError(f"{place}: invalid scenario: {type(error).__name__}: {error}") from error
+
+
+def _rows(contract: Contract) -> Rows:
+    """Return every scenario as data, with the name of its file: the built-in ones, then those of the dialect."""
+    return (*_built_in_rows(), *_own_rows(contract))
+
+
+def _own_rows(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in contract.scenarios:
+        yield row[FILE], {key: value for key, value in row.items() if key != FILE}
+
+
 @cache
-def _rows() -> tuple[tuple[str, dict[str, Any]], ...]:
+def _built_in_rows() -> Rows:
     """Return every scenario as data, with the name of its file. Cached: reading the YAML takes a tenth of a second."""
     entries = sorted(files("conformance.plan.scenarios").iterdir(), key=lambda item: item.name)
     texts = ((entry.name, entry.read_text(encoding="utf-8")) for entry in entries if entry.name.endswith(".yaml"))
-    return tuple((name, row) for name, text in texts for row in yaml.load(text, Loader=yaml.CSafeLoader))
+    return tuple((f"scenarios/{name}", row) for name, text in texts for row in yaml.load(text, Loader=yaml.CSafeLoader))
 
 
 def _fits(scenario: Scenario, contract: Contract) -> bool:
@@ -131,7 +163,7 @@ def _fits(scenario: Scenario, contract: Contract) -> bool:
 def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scenario:
     stray = set(row) - SCENARIO_KEYS
     if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
-        place = f"scenarios/{file}: {row.get('id', row)}"
+        place = f"{file}: {row.get('id', row)}"
         raise HarnessError(
             f"{place}: invalid scenario: expected id and summary (both strings) and steps;"
             f" unknown keys: {sorted(stray)}"
@@ -140,7 +172,7 @@ def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scen
     return Scenario(
         id=row["id"],
         summary=row["summary"],
-        steps=tuple(_steps(row, contract, f"scenarios/{file}: {row['id']}")),
+        steps=tuple(_steps(row, contract, f"{file}: {row['id']}")),
         rounds=row.get("rounds", 0),
         together=row.get("together", False),
         one_connection=row.get("one_connection", False),

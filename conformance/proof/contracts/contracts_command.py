@@ -68,7 +68,7 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
 
 def _choose(count: int, seed: int, dialect: str | None, keep: str | None) -> list[tuple[int, Callable[[], Variant]]]:
     """Return the seed of each variant to test, and a function that draws it: of one dialect, or of all in turn."""
-    dialects = list_dialects() if dialect is None else (load_contract(dialect).name,)
+    dialects = list_dialects() if dialect is None else (load_contract(dialect).location,)
     numbers = range(seed, seed + count)
     if keep is None:
         return [(number, partial(draw_variant, dialects[number % len(dialects)], number)) for number in numbers]

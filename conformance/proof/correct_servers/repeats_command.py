@@ -37,8 +37,8 @@ def repeats(runs: int, dialects: tuple[str, ...]) -> None:
     """
     started_s, changed = time.monotonic(), 0
     with exit_on_errors():
-        names = [load_contract(name).name for name in dialects] or list_dialects()
-        with show_progress("starting the fault host") as show, start_fault_host() as host:
+        names = [load_contract(name).location for name in dialects] or list_dialects()
+        with show_progress("starting the fault host") as show, start_fault_host(names) as host:
             for name in names:
                 first: Mapping[str, str] = {}
                 for number in range(1, runs + 1):

@@ -6,13 +6,15 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
+from conformance.judge.own_checks import import_file
 from conformance.proof import mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from conformance.exchange import Exchange
 
@@ -46,6 +48,24 @@ def mutant(
         return Mutant(check, defect, change, scenario, steps)
 
     return make
+
+
+COUNTEREXAMPLES: Final = "counterexamples.py"
+"""A file beside the own checks of a dialect that may contain their mutants."""
+
+
+def gather_own_mutants(checks: Iterable[str]) -> dict[str, Mutant]:
+    """Return the mutants in the files of a dialect's own checks, and in `counterexamples.py` beside them.
+
+    Raises UsageError for a file that cannot be imported, and for a check with two mutants.
+    """
+    gathered: dict[str, Mutant] = {}
+    beside = (str(Path(path).with_name(COUNTEREXAMPLES)) for path in checks)
+    for path in dict.fromkeys([*checks, *(path for path in beside if Path(path).is_file())]):
+        for item in vars(import_file(path)).values():
+            if isinstance(item, Mutant) and gathered.setdefault(item.check, item) is not item:
+                raise UsageError(f"{path}: duplicate mutant of check {item.check}")
+    return gathered
 
 
 def gather_mutants() -> dict[str, Mutant]:

@@ -144,7 +144,7 @@ def test_an_internal_error_of_a_check_gives_5_and_is_not_reported_as_a_failure(
 
     checks = gather_checks()
     checks["answer.id-given"] = replace(checks["answer.id-given"], judge=judge)  # type: ignore[arg-type]
-    monkeypatch.setattr("conformance.run.drafting.gather_checks", lambda: checks)
+    monkeypatch.setattr("conformance.run.drafting.gather_checks", lambda _: checks)
     result = chatproof("check", honest, "--dialect", "mindie", "--only", "conversation")
     assert result.code == 5, result.stderr
     rows = {row["id"]: row for row in result.results["requirements"]}

@@ -44,7 +44,7 @@ class DialectDelta:
     """
 
     def __init__(self, facts: Facts, contract: Contract) -> None:
-        self.tree = DeltaTree(contract.name)
+        self.tree = DeltaTree(contract.location)
         self.by_hand: list[str] = []
         self.unstated: list[str] = []
         self._known = contract_facts(contract)

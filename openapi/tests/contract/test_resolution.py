@@ -160,7 +160,7 @@ def test_every_call_returns_a_new_tree() -> None:
 
 
 def test_duplicate_keys_in_a_file_are_an_error() -> None:
-    with pytest.raises(ContractError, match="^own.yaml:1:17: invalid YAML: duplicate key 'b'$"):
+    with pytest.raises(ContractError, match=r"^own\.yaml:1:17: invalid YAML: duplicate key 'b'$"):
         resolution.parse("a: {b: 1, c: 2, b: 3}", "own.yaml")
 
 
