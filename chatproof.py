@@ -89,6 +89,16 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "drift": Command("openapi.reading.reading_commands:drift", "Compare a vendor's page with a dialect."),
         },
     ),
+    "dialect": CommandGroup(
+        "Bring your own dialect: check the file of a vendor's API.",
+        {
+            "check": Command(
+                "conformance.cli.dialect_check_command:check_dialect",
+                "Validate a dialect file, and judge its reference server.",
+                "server",
+            ),
+        },
+    ),
     "faults": CommandGroup(
         "Test the suite with known faults of real servers.",
         {

@@ -139,7 +139,7 @@ def check(
                         server = stack.enter_context(embedded_server.serve(contract))
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
-                    outcome = _judge(options, secret, console, clients=clients)
+                    outcome = judge_server(options, secret, console, clients=clients)
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(files[contract.name], results, console)
@@ -152,7 +152,7 @@ def check(
     sys.exit(exit_codes.worst(codes))
 
 
-def _judge(options: RunOptions, secret: Secret | None, console: Console, *, clients: bool) -> RunOutcome:
+def judge_server(options: RunOptions, secret: Secret | None, console: Console, *, clients: bool = False) -> RunOutcome:
     """Judge one server by one dialect, and print the progress and the results."""
 
     async def run() -> RunOutcome:

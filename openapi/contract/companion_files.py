@@ -52,6 +52,11 @@ def list_checks(content: Any, dialect: Path) -> list[str]:
     return list(map(str, paths))
 
 
+def list_todos(content: Any, dialect: Path) -> list[str]:
+    """Return the notes of what is left to do in a dialect file, each on one line."""
+    return [" ".join(str(item).split()) for item in _require_list(content, f"{dialect}: todo")]
+
+
 def _find(name: str, group: Group, dialect: Path, key: str) -> Path:
     """Return the file of an entry point, or at a path relative to the dialect file."""
     path = find_file(group, name) or (dialect.parent / name).resolve()

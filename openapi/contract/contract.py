@@ -97,6 +97,7 @@ class Contract:
     parents: the dialects that it extends, by the document that each of them follows.
     interpretations, scenarios, checks: those that these files add; scenarios as data, with the key `file`, and checks
         as the paths of Python files.
+    todo: what is left to do in the file, as its author or an import noted it.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Contract:
     interpretations: Mapping[str, Interpretation] = field(default_factory=dict)
     scenarios: tuple[Mapping[str, Any], ...] = ()
     checks: tuple[str, ...] = ()
+    todo: tuple[str, ...] = ()
 
     @property
     def is_built_in(self) -> bool:
@@ -278,6 +280,7 @@ def build_contract(tree: Tree) -> Contract:
         interpretations=own_interpretations,
         scenarios=tuple(tree.get("scenarios", ())),
         checks=tuple(tree.get("checks", ())),
+        todo=tuple(tree.get("todo", ())),
     )
 
 

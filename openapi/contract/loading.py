@@ -22,7 +22,7 @@ Row = dict[str, Any]
 DIALECT = {
     *("id", "aliases", "title", "document", "documents", "endpoint", "auth", "default_model", "parameters", "rules"),
     *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
-    *("interpretations", "scenarios", "checks", "pins", "parents", "files", "inherited"),
+    *("interpretations", "scenarios", "checks", "todo", "pins", "parents", "files", "inherited"),
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),

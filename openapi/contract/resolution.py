@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openapi.contract import inheritance
-from openapi.contract.companion_files import list_checks, read_scenarios
+from openapi.contract.companion_files import list_checks, list_todos, read_scenarios
 from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
 from openapi.contract.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
@@ -22,7 +22,12 @@ __all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "par
 
 IDENTITY: Final = ("id", "title", "document")  # keys that every dialect file has
 OWN: Final = ("aliases", "documents", "sentences")  # keys about its own document, which are not inherited
-ADDED: Final = ("interpretations", "scenarios", "checks")  # keys of outside files, which add to those of the parent
+ADDED: Final = (
+    "interpretations",
+    "scenarios",
+    "checks",
+    "todo",
+)  # keys of outside files, which add to those of the parent
 DELTAS: Final = ("extends", "add", "replace", "remove")
 NO_DOCUMENT: Final = "none"
 """The value of `document` of a dialect without a document: the file itself states its facts."""
@@ -142,6 +147,7 @@ def _add_own_parts(tree: Tree, own: Tree, file: Path) -> None:
     tree["interpretations"] = {**parent.get("interpretations", {}), **_expand_shapes(interpretations, str(file))}
     tree["scenarios"] = [*parent.get("scenarios", ()), *read_scenarios(own.get("scenarios", []), file)]
     tree["checks"] = list(dict.fromkeys([*parent.get("checks", ()), *list_checks(own.get("checks", []), file)]))
+    tree["todo"] = list_todos(own.get("todo", []), file)
     _pin_document(tree, str(file))
 
 

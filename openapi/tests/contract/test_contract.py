@@ -228,5 +228,5 @@ def test_the_contract_has_these_fields() -> None:
     assert {item.name for item in fields(Contract)} == {
         *("name", "aliases", "title", "document", "path", "models_path", "auth", "default_model", "parameters"),
         *("rules", "schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
-        *("location", "files", "parents", "interpretations", "scenarios", "checks"),
+        *("location", "files", "parents", "interpretations", "scenarios", "checks", "todo"),
     }

@@ -1,0 +1,71 @@
+"""`chatproof dialect check`: validate a dialect file, serve it, judge its server, and list what is left to do."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from conformance.cli import exit_codes
+from conformance.cli.check_command import judge_server
+from conformance.cli.click_options import add_options
+from conformance.cli.dialect_todo import list_lost_sentences, list_todos
+from conformance.client.secret import Secret
+from conformance.proof.counterexamples import list_unproven
+from conformance.report.writers import report_files
+from conformance.run import embedded_server
+from conformance.run.session import RunOptions, load_contract
+from openapi.console import make_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from conformance.plan.depth import Depth
+    from conformance.run.session import RunOutcome
+    from openapi.contract.contract import Contract
+
+
+@click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("dialect", metavar="FILE")
+@add_options("--depth", "--report")
+def check_dialect(dialect: str, depth: Depth, reports: tuple[str, ...]) -> None:
+    """Check a dialect file: validate it, serve it with the reference server, and judge that strictly.
+
+    The server follows the file, so a finding is a contradiction in the file or a fault of chatproof. Each own check
+    must report its counterexample. Then everything is listed that is left to do; that does not fail.
+
+    Exit codes: 0 valid and judged without a finding, 1 a finding, a check without a working counterexample or an
+    untested sentence, 2 usage error: an invalid file, or one of its checks raises an exception.
+    """
+    console = make_console()
+    with exit_codes.report_errors():
+        contract = load_contract(dialect, "FILE")
+        files = report_files.parse_options(reports)
+        outcome = _judge_reference_server(contract, depth, console)
+        report_files.write_reports(files, outcome.results, console)
+        exit_codes.print_own_errors(outcome)
+        code = exit_codes.exit_code(outcome)
+        problems = [*list_unproven(outcome), *list_lost_sentences(contract)]
+        _print_lines(console, "problems", problems, "red")
+        _print_lines(console, "left to do", list(list_todos(contract, outcome)), "yellow")
+        verdict = "[green]ok[/green]" if code == exit_codes.CONFORMANT and not problems else "[red]not ok[/red]"
+        console.print(f"{contract.name}: {verdict}")
+    sys.exit(max(code, exit_codes.NONCONFORMANT) if problems else code)
+
+
+def _judge_reference_server(contract: Contract, depth: Depth, console: Console) -> RunOutcome:
+    with ExitStack() as stack:
+        with console.status("starting the embedded reference server"):
+            server = stack.enter_context(embedded_server.serve(contract))
+        options = RunOptions(url=server.url, dialect=contract.location, depth=depth, strict=True)
+        return judge_server(options, Secret(server.key) if server.key else None, console)
+
+
+def _print_lines(console: Console, title: str, lines: list[str], style: str) -> None:
+    if lines:
+        console.print(f"\n{title}:")
+    for line in lines:
+        console.print(Text(f"- {line}", style), soft_wrap=True)
