@@ -97,6 +97,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Validate a dialect file, and judge its reference server.",
                 "server",
             ),
+            "schema": Command("openapi.schema_command:print_schema", "Print the JSON Schema of dialect files."),
         },
     ),
     "faults": CommandGroup(

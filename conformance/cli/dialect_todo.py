@@ -21,8 +21,8 @@ def list_lost_sentences(contract: Contract) -> list[str]:
     return [f"sentence {item.problem}" for item in trace_sentences(contract) if item.is_lost]
 
 
-def list_todos(contract: Contract, outcome: RunOutcome | None) -> Iterator[str]:
-    """Yield what is left to do, one thing a line. outcome: of the run against the reference server, if there was one."""
+def list_todos(contract: Contract, outcome: RunOutcome) -> Iterator[str]:
+    """Yield what is left to do, one thing a line. outcome: of the run against the reference server."""
     yield from contract.todo
     document, parents = contract.document, contract.parents
     if document.kind == "none":
@@ -32,8 +32,7 @@ def list_todos(contract: Contract, outcome: RunOutcome | None) -> Iterator[str]:
     own = {
         name
         for name, parameter in contract.parameters.items()
-        if document.id
-        in {parameter.source.partition("#")[0], *(_document(cited) for cited in parameter.cited.values())}
+        if document.id in map(_document, (parameter.source, *parameter.cited.values()))
     }
     stated = {sentence.source.partition("/")[2].partition("/")[0] for sentence in contract.sentences}
     if contract.sentences and (silent := sorted(own - stated)):
@@ -47,12 +46,10 @@ def list_todos(contract: Contract, outcome: RunOutcome | None) -> Iterator[str]:
         rows = [row for row in contract.requirements.values() if _document(row.source) == parent_document]
         if rows:
             yield f"requirements by analogy with {parent}, at most SHOULD: {len(rows)}"
-    if outcome is not None:
-        declaration = outcome.prepared.declaration
-        if undeclared := sorted(set(contract.capabilities) - set(declaration.declared)):
-            yield f"capabilities that the reference server does not have, so they were not judged: {_names(undeclared)}"
-        if uncovered := [row.id for row in outcome.prepared.plan.uncovered]:
-            yield f"requirements that no request exercises: {_names(uncovered)}"
+    if undeclared := sorted(set(contract.capabilities) - set(outcome.prepared.declaration.declared)):
+        yield f"capabilities that the reference server does not have, so they were not judged: {_names(undeclared)}"
+    if uncovered := [row.id for row in outcome.prepared.plan.uncovered]:
+        yield f"requirements that no request exercises: {_names(uncovered)}"
 
 
 def _document(source: str) -> str:

@@ -82,7 +82,8 @@ def authority_of(source: str, document: str, ground: Ground | None = None, pinne
     kind = "page" if cited in pinned else _kinds().get(cited)
     if kind is None:
         raise ContractError(
-            f"source {source}: unknown document {cited!r}: list it in openapi/documents.yaml{suggest(cited, _kinds())}"
+            f"source {source}: unknown document {cited!r}: expected that of the dialect, or one that "
+            f"openapi/documents.yaml lists{suggest(cited, _kinds())}"
         )
     return Authority.SIBLING if kind == "page" else Authority(kind)
 

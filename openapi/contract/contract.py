@@ -16,6 +16,7 @@ from openapi.contract import loading
 from openapi.contract.authority import Authority
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.contract.document import Document, documents, find_document
+from openapi.contract.file_schema import check_files
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.inheritance import parameter_of
 from openapi.contract.installed import DIALECTS, find_file, list_installed
@@ -214,6 +215,7 @@ def load_file(path: Path) -> Contract:
 
 @cache
 def _load_resolved(path: Path) -> Contract:
+    check_files(path)
     tree = resolve_file(path)
     paths = [Path(item) for item in tree["files"]]
     try:

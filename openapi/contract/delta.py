@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi.contract.yaml_file import ITEM_NAMES, ContractError
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def remove_value(tree: Tree, place: str) -> None:
     """Remove the value at a path. Raises ContractError if the path does not exist."""
     holder, key = _locate(tree, place)
     if key not in _keys(holder):
-        raise ContractError(f"cannot remove {place}: the path does not exist")
+        raise ContractError(f"cannot remove {place}: the path does not exist{suggest(key, _keys(holder))}")
     del holder[_keys(holder)[key]]
 
 
@@ -39,7 +40,7 @@ def _set(tree: Tree, place: str, value: Any, *, must_exist: bool) -> None:
     holder, key = _locate(tree, place)
     keys = _keys(holder)
     if must_exist and key not in keys:
-        raise ContractError(f"cannot replace {place}: the path does not exist (use add)")
+        raise ContractError(f"cannot replace {place}: the path does not exist (use add){suggest(key, keys)}")
     if not must_exist and key in keys:
         raise ContractError(f"cannot add {place}: the path exists (use replace)")
     if isinstance(holder, list):
@@ -54,8 +55,11 @@ def _set(tree: Tree, place: str, value: Any, *, must_exist: bool) -> None:
 def _locate(tree: Tree, place: str) -> tuple[Any, str]:
     *steps, key = place.split("/")
     holder: Any = tree
-    for step in steps:
+    for at, step in enumerate(steps):
         keys = _keys(holder)
+        if isinstance(holder, (dict, list)) and step not in keys:
+            above = "/".join(steps[:at]) or "the dialect"
+            raise ContractError(f"unknown path {place!r}: {above} has no {step}{suggest(step, keys)}")
         holder = holder[keys[step]] if step in keys else None
     if not isinstance(holder, (dict, list)):
         raise ContractError(f"unknown path {place!r}: {'/'.join(steps)} is not a mapping or a list")

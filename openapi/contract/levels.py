@@ -25,13 +25,19 @@ def derive_levels(tree: Row) -> Row:
     Raises ContractError with the place of a level that its source does not justify.
     """
     levels = _Levels(tree)
-    for name, row in tree["parameters"].items():
-        levels.derive_parameter(row, f"parameters/{name}")
-    for name, row in tree["rules"].items():
-        levels.derive_row(row, "level", f"rules/{name}")
-        levels.derive_row(row, "kept_level", f"rules/{name}")
-    for name, row in tree["requirements"].items():
-        levels.derive_row(row, "keyword", f"requirements/{name}")
+    derive = {
+        "parameters": levels.derive_parameter,
+        "rules": levels.derive_rule,
+        "requirements": levels.derive_requirement,
+    }
+    for part, derive_row in derive.items():
+        for name, row in tree[part].items():
+            place = f"{part}/{name}"
+            try:
+                derive_row(row, place)
+            except ContractError as error:
+                message = str(error)
+                raise ContractError(message if message.startswith(place) else f"{place}: {message}") from error
     return tree
 
 
@@ -59,6 +65,13 @@ class _Levels:
             self.derive_row(probe, "level", f"{where}/probes/{name}", ground)
         row["null_value"].setdefault("source", source)
         self.derive_row(row["null_value"], "level", f"{where}/null_value", ground)
+
+    def derive_rule(self, row: Row, where: str) -> None:
+        self.derive_row(row, "level", where)
+        self.derive_row(row, "kept_level", where)
+
+    def derive_requirement(self, row: Row, where: str) -> None:
+        self.derive_row(row, "keyword", where)
 
     def derive_row(self, row: Row, key: str, where: str, inherited: Ground | None = None) -> None:
         ground = self._ground(row, inherited)

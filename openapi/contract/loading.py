@@ -12,6 +12,7 @@ from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rul
 from openapi.contract.probe_value import expand_value
 from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import NOT_YET, Category, Home, Sentence
+from openapi.did_you_mean import suggest
 from openapi.schema.nearest_value import nearest_value
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+DERIVED = {"authority", "cited", "pins", "parents", "files", "inherited"}
+"""Keys that the resolution of a dialect adds; no file has them."""
 DIALECT = {
     *("id", "aliases", "title", "document", "documents", "endpoint", "auth", "default_model", "parameters", "rules"),
     *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
@@ -56,7 +59,9 @@ def check_keys(row: Row, known: Collection[str], where: str) -> None:
     """Raise ContractError if the row has an unknown key."""
     unknown = sorted(set(row) - set(known))
     if unknown:
-        raise ContractError(f"{where}: unknown key {', '.join(unknown)}: expected one of {', '.join(sorted(known))}")
+        expected = ", ".join(sorted(set(known) - DERIVED))
+        hint = suggest(unknown[0], known)
+        raise ContractError(f"{where}: unknown key {', '.join(unknown)}: expected one of {expected}{hint}")
 
 
 def make_sources_absolute(tree: Row) -> Row:

@@ -29,6 +29,7 @@ ADDED: Final = (
     "todo",
 )  # keys of outside files, which add to those of the parent
 DELTAS: Final = ("extends", "add", "replace", "remove")
+SILENT_NULL: Final = {"expect": "reject", "level": "MAY", "ground": "silence"}
 NO_DOCUMENT: Final = "none"
 """The value of `document` of a dialect without a document: the file itself states its facts."""
 
@@ -116,6 +117,8 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | 
     if file is not None:
         _add_own_parts(tree, own, file)
     _apply_deltas(tree, own, path, inherited)
+    if file is not None:
+        _complete_parameters(tree)
     return tree
 
 
@@ -130,7 +133,10 @@ def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path 
     if isinstance(parent, str) and parent in dialect_files():
         return resolve(parent, _within=within)
     if isinstance(parent, str) and file is not None and is_path(parent):
-        return resolve(str((file.parent / parent).resolve()), _within=within)
+        path_of_parent = (file.parent / parent).resolve()
+        if not path_of_parent.is_file():
+            raise ContractError(f"{path}: extends: {path_of_parent}: file not found")
+        return resolve(str(path_of_parent), _within=within)
     expected = ", ".join(dialect_files())
     hint = suggest(str(parent), dialect_files())
     raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
@@ -186,6 +192,14 @@ def _apply_deltas(tree: Tree, own: Tree, path: str, inherited: Tree | None) -> N
         removed = [place.partition("/")[2] for place in map(str, removals) if place.startswith("parameters/")]
         inheritance.drop_dependents(tree, [name for name in removed if "/" not in name], inherited)
         inheritance.drop_contradicted(tree, inherited)
+
+
+def _complete_parameters(tree: Tree) -> None:
+    """Add what a parameter of an outside file need not state: its source, and that its page is silent about null."""
+    for name, row in tree.get("parameters", {}).items():
+        if isinstance(row, dict):
+            row.setdefault("source", f"#request/{name}")
+            row.setdefault("null_value", dict(SILENT_NULL))
 
 
 def _read_deltas(own: Tree, kind: str, path: str) -> Tree:

@@ -40,7 +40,7 @@ def check_tree(tree: Tree, where: str) -> None:
     """Raise ContractError, with a message that begins with `where`, if the tree is not a valid dialect."""
     problems = describe_errors(find_errors(_VALIDATOR, tree), DIALECT)
     if problems:
-        raise ContractError(f"{where}: {problems[0].message}")
+        raise ContractError(f"{where}: {problems[0].message}", place=problems[0].where[1:])
     for place, schema in _schemas(tree):
         try:
             jsonschema_rs.meta.validate({"$schema": DRAFT, **schema})

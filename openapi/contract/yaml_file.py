@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -16,11 +17,20 @@ FILE_ENDINGS: Final = (".yaml", ".yml")
 DELTAS: Final = ("add", "replace", "remove")
 ITEM_NAMES: Final = ("name", "value", "id")
 """The keys that identify an item of a list, the first that an item has."""
+ROW: Final = 2
+"""The number of steps to a row, such as `parameters/top_k`."""
 MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 class ContractError(Exception):
-    """Invalid contract data, or an unknown dialect. The message is one line: what is wrong, where, and what to do."""
+    """Invalid contract data, or an unknown dialect. The message is one line: what is wrong, where, and what to do.
+
+    place: the slash-separated place in the file, if the message does not name it.
+    """
+
+    def __init__(self, message: str, *, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class Loader(yaml.CSafeLoader):
@@ -69,9 +79,12 @@ def _follow(node: yaml.Node, steps: Sequence[str]) -> tuple[int, Any]:
     best: tuple[int, Any] = (0, node.start_mark)
     for name, key, value in _children(node):
         parts = name.split("/")
-        if steps[: len(parts)] == parts:
-            count, mark = _follow(value, steps[len(parts) :])
-            best = max(best, (len(parts) + count, mark if count else key.start_mark), key=lambda match: match[0])
+        common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(parts, steps, strict=False))))
+        if common == min(len(parts), len(steps)):
+            count, mark = _follow(value, steps[common:])
+            best = max(best, (common + count, mark if count else key.start_mark), key=lambda match: match[0])
+        elif common >= ROW:
+            best = max(best, (common, key.start_mark), key=lambda match: match[0])
     return best
 
 
@@ -80,10 +93,10 @@ def _children(node: yaml.Node) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
     if isinstance(node, yaml.MappingNode):
         yield from ((str(key.value), key, value) for key, value in node.value)
     elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
+        for index, item in enumerate(node.value):
             names = {key.value: value.value for key, value in item.value} if isinstance(item, yaml.MappingNode) else {}
             named = next((names[key] for key in ITEM_NAMES if key in names), item.value)
-            yield str(named), item, item
+            yield from ((str(step), item, item) for step in (named, index))
 
 
 def read_text(path: Path) -> str:
@@ -107,15 +120,14 @@ def locate_error(error: ContractError, paths: list[Path]) -> ContractError:
         if rest == message and message.startswith(str(path)):
             return error  # it has a position
         words = (word.strip("'\"(),:") for word in rest.split())
-        for place in [word for word in words if word][:MOST_WORDS]:
-            if "/" in place or place == rest.partition(":")[0]:
-                position = find_position(path.read_text(encoding="utf-8"), place)
-                if position is not None:
-                    return ContractError(f"{path}:{position[0]}:{position[1]}: {_without_file(rest, paths)}")
+        named = [word for word in words if "/" in word or word == rest.partition(":")[0]]
+        for place in filter(None, [error.place.replace("~1", "/").replace("~0", "~"), *named[:MOST_PLACES]]):
+            if (position := find_position(path.read_text(encoding="utf-8"), place)) is not None:
+                return ContractError(f"{path}:{position[0]}:{position[1]}: {_without_file(rest, paths)}")
     return error
 
 
-MOST_WORDS: Final = 8
+MOST_PLACES: Final = 4
 """How many words of a message may be the place that it is about."""
 
 

@@ -50,21 +50,17 @@ from conformance.plan.scenarios.fitting import NEUTRAL, Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.companion_files import FILE
 from openapi.contract.contract import ABSENT
+from openapi.contract.scenario_keys import SCENARIO_KEYS, STEP_KEYS
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from openapi.contract.contract import Contract
 
 Rows: TypeAlias = tuple[tuple[str, dict[str, Any]], ...]
 """Scenarios as data, each with its file."""
-STEP_KEYS = {
-    "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
-    "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "pieces", "below", "bias", "defaults", "copies", "crowd", "cookie_bytes", "only_for",
-}  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
-SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone", "spread"}
 
 
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
@@ -163,16 +159,16 @@ def _fits(scenario: Scenario, contract: Contract) -> bool:
 def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scenario:
     stray = set(row) - SCENARIO_KEYS
     if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
-        place = f"{file}: {row.get('id', row)}"
+        place = f"{file}: scenarios/{row.get('id', row)}"
         raise HarnessError(
-            f"{place}: invalid scenario: expected id and summary (both strings) and steps;"
-            f" unknown keys: {sorted(stray)}"
+            f"{place}: invalid scenario: expected id and summary (both strings) and steps"
+            f"{_describe_stray(stray, SCENARIO_KEYS)}"
         )
     needs = row.get("needs", {})
     return Scenario(
         id=row["id"],
         summary=row["summary"],
-        steps=tuple(_steps(row, contract, f"{file}: {row['id']}")),
+        steps=tuple(_steps(row, contract, f"{file}: scenarios/{row['id']}")),
         rounds=row.get("rounds", 0),
         together=row.get("together", False),
         one_connection=row.get("one_connection", False),
@@ -181,6 +177,12 @@ def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scen
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
     )
+
+
+def _describe_stray(stray: Iterable[str], known: Iterable[str]) -> str:
+    """Return the unknown keys, to append to an error; empty if there are none."""
+    names = sorted(stray)
+    return f"; unknown key {', '.join(names)}{suggest(names[0], known)}" if names else ""
 
 
 def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterator[Step]:
@@ -279,7 +281,7 @@ def _text_of(row: dict[str, Any]) -> str:
 def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
     stray = set(row) - STEP_KEYS
     if stray:
-        raise HarnessError(f"{place}: invalid step: unknown keys: {sorted(stray)}")
+        raise HarnessError(f"{place}: invalid step{_describe_stray(stray, STEP_KEYS)}")
     body = row.get("body")
     if not row.keys().isdisjoint(("ask", "pieces", "messages")):
         messages = row.get("messages") or [{"role": "user", "content": _text_of(row)}]
