@@ -1,32 +1,53 @@
-"""Register the options of the suite with pytest, and load the suite's plugin when the suite is requested.
+"""The options of the suite in pytest, and a fixture. `chatproof_pytest` loads this module if a run requests the suite.
 
-Options given on the command line must be known before pytest finds the suite. Every pytest run of the environment loads
-this module, so it imports the rest of the suite only when it is needed.
+Each option has a name with the prefix `--chatproof-`, and its usual name unless another plugin or a conftest has taken
+that.
 """
 
 from __future__ import annotations
 
 import argparse
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
 
 from conformance.cli.options import OPTIONS, SuiteOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
+PREFIX: Final = "--chatproof-"
+BASE_URL: Final = SuiteOption("--base-url", "Server to judge (default: the embedded server)", "URL")
+PYTEST_OPTIONS: Final = {option.name: option for option in (BASE_URL, *OPTIONS.values()) if option.in_pytest}
 
-BASE_URL = SuiteOption("--base-url", "Server to judge (default: the embedded server)", "URL")
 
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the suite. An option that another plugin has added (`--base-url`) is shared with it."""
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options of the suite. Names that another plugin has added are left to it."""
     group = parser.getgroup("chatproof", "conformance of a chat-completions server (pytest --pyargs conformance.suite)")
-    for option in (BASE_URL, *OPTIONS.values()):
-        if option.in_pytest:
-            with suppress(ValueError):
-                group.addoption(option.pytest_name or option.name, **_settings(option))
+    for option in PYTEST_OPTIONS.values():
+        prefixed, settings = f"{PREFIX}{option.name.removeprefix('--')}", {**_settings(option), "dest": _dest(option)}
+        try:
+            group.addoption(prefixed, option.pytest_name or option.name, **settings)
+        except ValueError:
+            with suppress(ValueError):  # added twice in one process
+                group.addoption(prefixed, **settings)
+
+
+def read_option(config: pytest.Config, name: str) -> Any:
+    """Return the value of an option of the suite by its name on the command line of `chatproof`.
+
+    The base URL may also be given by an option of that name which another plugin has added.
+    """
+    option = PYTEST_OPTIONS[name]
+    value = config.getoption(_dest(option))
+    if option is BASE_URL and value is None:
+        return config.getoption("base_url", None)
+    return value
+
+
+def _dest(option: SuiteOption) -> str:
+    return f"chatproof_{option.name.removeprefix('--').replace('-', '_')}"
 
 
 def _settings(option: SuiteOption) -> dict[str, Any]:
@@ -70,3 +91,11 @@ def pytest_collection(session: pytest.Session) -> None:
 
         session.config.pluginmanager.register(pytest_plugin, "chatproof-suite")
         pytest_plugin.open_judging(session.config)
+
+
+@pytest.fixture(scope="session")
+def chatproof_check() -> Callable[..., Any]:
+    """`chatproof.check`: judge a server and return a report."""
+    import chatproof
+
+    return chatproof.check

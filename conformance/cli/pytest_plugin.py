@@ -21,6 +21,7 @@ import pytest
 from conformance.cli import capability_option
 from conformance.cli.exit_codes import UNREACHABLE
 from conformance.cli.options import DEFAULT_DIALECT
+from conformance.cli.pytest_options import read_option
 from conformance.client import headers
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
@@ -49,7 +50,7 @@ class JudgingSession:
     """The state that all items of a pytest session share: the plan, and after `send` the judgements and the rows."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.strict = bool(config.getoption("conformance_strict"))
+        self.strict = bool(read_option(config, "--strict"))
         self._stack = ExitStack()
         self._config = config
         self._secret: Secret | None = None
@@ -57,7 +58,7 @@ class JudgingSession:
         self._judgements: dict[str, Judgement] = {}
         self._rows: dict[str, RequirementRow] = {}
         self.results: dict[str, Any] | None = None
-        self._reports = report_files.parse_options(config.getoption("conformance_report"))
+        self._reports = report_files.parse_options(read_option(config, "--report"))
         try:
             options = self._read_options()
             try:
@@ -71,39 +72,42 @@ class JudgingSession:
 
     def _read_options(self) -> RunOptions:
         """Read the options, and start the embedded server if no URL is given."""
-        option = self._config.getoption
-        contract = load_contract(option("dialect") or DEFAULT_DIALECT)
-        url = option("base_url")
-        self._secret = read_secret(option("api_key_env"))
-        given_headers = headers.read(option("header"), option("header_env"))
-        only, topics = tuple(option("only")), tuple(option("topic"))
-        draw = Draw(option("coverage"), option("fuzz"), option("fuzz_seed") or 0)
+
+        def option(name: str) -> Any:
+            return read_option(self._config, name)
+
+        contract = load_contract(option("--dialect") or DEFAULT_DIALECT)
+        url = option("--base-url")
+        self._secret = read_secret(option("--api-key-env"))
+        given_headers = headers.read(option("--header"), option("--header-env"))
+        only, topics = tuple(option("--only")), tuple(option("--topic"))
+        draw = Draw(option("--coverage"), option("--fuzz"), option("--seed") or 0)
         require_matching_patterns(contract, only, topics, draw)
-        accepted = waivers.read(Path(option("waivers"))) if option("waivers") else ()
-        verify = read_verify(option("insecure"), Path(option("ca_file")) if option("ca_file") else None)
+        accepted = waivers.read(Path(option("--waivers"))) if option("--waivers") else ()
+        verify = read_verify(option("--insecure"), Path(option("--ca-file")) if option("--ca-file") else None)
         if url is None:
             server = self._stack.enter_context(embedded_server.serve(contract))
             url, self._secret = server.url, Secret(server.key) if server.key else None
         return RunOptions(
             url=url,
             dialect=contract.location,
-            model=option("model"),
+            model=option("--model"),
             only=only,
             topics=topics,
-            depth=option("depth"),
+            depth=option("--depth"),
             draw=draw,
-            capabilities=capability_option.parse(option("capability")),
+            capabilities=capability_option.parse(option("--capability")),
             strict=self.strict,
             budget=BudgetLimits(
-                max_requests=option("max_requests"),
-                max_tokens=option("max_tokens"),
-                max_time_s=option("max_time"),
-                rate=option("rate"),
-                concurrency=option("concurrency"),
+                max_requests=option("--max-requests"),
+                max_tokens=option("--max-tokens"),
+                max_time_s=option("--max-time"),
+                rate=option("--rate"),
+                concurrency=option("--concurrency"),
             ),
             verify=verify,
             waivers=accepted,
-            wait_s=option("wait_for_server"),
+            wait_s=option("--wait"),
             headers=given_headers,
         )
 

@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from conformance.errors import HarnessError, UsageError
+from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +79,8 @@ def run_module(module: str, options: Iterable[str], key: str) -> Iterator[Startu
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key, PARENT_VARIABLE: str(os.getpid())}
     with TemporaryFile("w+", encoding="utf-8") as errors:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", module, *options],
-            env=environment,
+            [*python_command(module), *options],
+            env=python_environment(environment),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

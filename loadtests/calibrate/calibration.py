@@ -35,6 +35,7 @@ from loadtests.measure.stream_checks import PAUSE_S, check_stream
 from loadtests.measure.tally import Tally
 from loadtests.run.gc_tuning import reduce_collections, restore_collections
 from loadtests.shape.workload import WorkloadRequest
+from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -121,8 +122,10 @@ def run_schedule_server() -> Iterator[str]:
     """
     if sys.platform != "linux":
         raise UsageError("calibrate requires Linux: the calibration server uses timerfd")
-    command, cores = [sys.executable, "-m", "loadtests.calibrate.schedule_server"], os.sched_getaffinity(0)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - a module of this package
+    command, cores = python_command("loadtests.calibrate.schedule_server"), os.sched_getaffinity(0)
+    with subprocess.Popen(  # noqa: S603 - a module of this package
+        command, env=python_environment(os.environ), stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             url = (process.stdout.readline() if process.stdout else "").strip()
             if not url:
@@ -274,9 +277,9 @@ def _run_load_test(url: str, schedule: Schedule, seconds: float, *more: str, war
     fetch_json(url, "/reset")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.json"
-        command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", str(schedule)]
+        command = [*python_command("loadtests"), url, "--dialect", "openai", "--model", str(schedule)]
         command += ["--time", f"{seconds}s", "--warm-up", f"{warm_up_s}s", "--out", folder, *more]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - a module of this package
+        done = subprocess.run(command, env=python_environment(os.environ), check=False, capture_output=True, text=True)  # noqa: S603 - a module of this package
         if not path.exists():
             last = (done.stderr.strip().splitlines() or ["no error message"])[-1]
             raise UsageError(f"the calibration failed: the load test wrote no results: {last}")

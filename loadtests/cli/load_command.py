@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from argparse import Namespace
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ from loadtests.errors import UnreachableError, UsageError
 from loadtests.report.results import INTERNAL_ERROR
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
+from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -273,9 +273,10 @@ def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool
     """
     if find_spec("locust") is None:
         raise click.UsageError("`chatproof load` requires locust: pip install 'chatproof[load]'")
-    command = [sys.executable, "-m", "locust", *arguments]
+    command = [*python_command("locust"), *arguments]
     output = subprocess.DEVNULL if quiet else None
-    with subprocess.Popen(command, env=environment, stdout=output, start_new_session=True) as process:  # noqa: S603
+    child = python_environment(environment)
+    with subprocess.Popen(command, env=child, stdout=output, start_new_session=True) as process:  # noqa: S603
         interrupted = False
 
         def forward(_number: int, _frame: object) -> None:

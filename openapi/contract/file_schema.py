@@ -13,9 +13,10 @@ import jsonschema_rs
 
 from openapi.contract import loading, schema_check
 from openapi.contract.document import PinnedDocument
+from openapi.contract.installed import DIALECTS, find_file
 from openapi.contract.interpretations import KEYS as INTERPRETATION_KEYS
 from openapi.contract.interpretations import REQUIRED as INTERPRETATION_REQUIRED
-from openapi.contract.resolution import ADDED, DELTAS, IDENTITY, NO_DOCUMENT, OWN, dialect_files
+from openapi.contract.resolution import ADDED, DELTAS, IDENTITY, NO_DOCUMENT, OWN, is_path
 from openapi.contract.scenario_keys import SCENARIO_KEYS, STEP_KEYS
 from openapi.contract.yaml_file import ContractError, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
@@ -91,10 +92,11 @@ def check_files(path: Path) -> None:
             check_file(content, path)
         except ContractError as error:
             raise locate_error(error, [path]) from error
-        parent = content.get("extends")
-        if parent is None or parent in dialect_files():
+        parent = str(content.get("extends", ""))
+        other = (path.parent / parent).resolve() if is_path(parent) else find_file(DIALECTS, parent)
+        if other is None:
             return
-        path = (path.parent / parent).resolve()
+        path = other
 
 
 def check_file(content: Any, path: Path) -> None:

@@ -6,7 +6,7 @@ document does, or if a delta of its file changes the fact. Every other inherited
 and its level is derived from that: by analogy, at most SHOULD.
 
 Removing a parameter removes the rules, requirements, companions and capabilities that are only about it. A probe or an
-example of the parent is left out if the value has become valid, or invalid, by a change of a schema.
+example of the parent is left out if a changed schema contradicts it.
 """
 
 from __future__ import annotations
@@ -158,12 +158,16 @@ def _list_capabilities(parameters: Mapping[str, Tree], schemas: Mapping[str, Any
 
 
 def drop_contradicted(tree: Tree, inherited: Tree) -> None:
-    """Leave out inherited probes and examples of rules whose values a changed schema accepts or refuses differently."""
-    verdicts = _Verdicts(inherited), _Verdicts(tree)
+    """Leave out inherited probes and examples of rules that a changed schema contradicts.
 
-    def is_contradicted(name: str, value: Any) -> bool:
-        before, after = (verdict.accepts(name, value) for verdict in verdicts)
-        return before is not after
+    A value that must be accepted has become invalid, or one that must be refused has become valid.
+    """
+    before, after = _Verdicts(inherited), _Verdicts(tree)
+
+    def is_contradicted(name: str, value: Any, expect: str) -> bool:
+        if expect == "accept":
+            return before.accepts(name, value) is True and after.accepts(name, value) is False
+        return before.accepts(name, value) is False and after.accepts(name, value) is True
 
     for name, row in tree["parameters"].items():
         known = inherited["parameters"].get(name)
@@ -171,17 +175,15 @@ def drop_contradicted(tree: Tree, inherited: Tree) -> None:
             continue
         if row["schema"] == known["schema"] and tree["schemas"] == inherited["schemas"]:
             continue
-        before = known.get("probes", ())
+        probes = known.get("probes", ())
         row["probes"] = [
             probe
             for probe in row["probes"]
-            if probe not in before or not is_contradicted(name, expand_value(probe.get("value")))
+            if probe not in probes or not is_contradicted(name, expand_value(probe.get("value")), probe["expect"])
         ]
     for _, row in _unchanged(tree, inherited, "rules"):
-        for example in ("broken", "kept"):
-            fields = row.get(example)
-            if fields and any(is_contradicted(name, value) for name, value in fields.items()):
-                del row[example]
+        if any(is_contradicted(name, value, "accept") for name, value in (row.get("kept") or {}).items()):
+            del row["kept"]
 
 
 class _Verdicts:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from openapi.contract import inheritance
 from openapi.contract.companion_files import list_checks, list_todos, read_scenarios
 from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
+from openapi.contract.installed import DIALECTS, find_file
 from openapi.contract.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
 
@@ -130,16 +131,24 @@ def _check_keys(own: Tree, path: str) -> None:
 
 
 def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path | None) -> Tree:
-    if isinstance(parent, str) and parent in dialect_files():
-        return resolve(parent, _within=within)
-    if isinstance(parent, str) and file is not None and is_path(parent):
-        path_of_parent = (file.parent / parent).resolve()
-        if not path_of_parent.is_file():
-            raise ContractError(f"{path}: extends: {path_of_parent}: file not found")
-        return resolve(str(path_of_parent), _within=within)
-    expected = ", ".join(dialect_files())
-    hint = suggest(str(parent), dialect_files())
-    raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
+    name = str(parent)
+    dialect = name if name in dialect_files() else _aliases().get(name)
+    if dialect is not None:
+        return resolve(dialect, _within=within)
+    other = None
+    if file is not None:
+        other = (file.parent / name).resolve() if is_path(name) else find_file(DIALECTS, name)
+    if other is None:
+        expected = ", ".join(dialect_files())
+        hint = suggest(name, (*dialect_files(), *_aliases()))
+        raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
+    if not other.is_file():
+        raise ContractError(f"{path}: extends: {other}: file not found")
+    return resolve(str(other), _within=within)
+
+
+def _aliases() -> dict[str, str]:
+    return {alias: dialect for dialect, path in dialect_files().items() for alias in read(path).get("aliases", ())}
 
 
 def _add_own_parts(tree: Tree, own: Tree, file: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cli.check_command import check
 from conformance.cli.options import OPTIONS, SuiteOption
-from conformance.cli.pytest_options import pytest_addoption
+from conformance.cli.pytest_options import add_options
 
 NUMBERS = [option for option in OPTIONS.values() if option.in_pytest and option.kind in ("integer", "number")]
 
@@ -28,7 +28,7 @@ class ArgumentGroup:
 def parse(*arguments: str) -> argparse.Namespace:
     """Parse arguments with the options that pytest gets."""
     group = ArgumentGroup()
-    pytest_addoption(cast("pytest.Parser", group))
+    add_options(cast("pytest.Parser", group))
     return group.parser.parse_args(arguments)
 
 
@@ -38,7 +38,7 @@ def test_the_check_command_has_every_option() -> None:
 
 @pytest.mark.parametrize("option", NUMBERS, ids=lambda option: option.name)
 def test_a_number_has_the_same_default_in_pytest(option: SuiteOption) -> None:
-    name = (option.pytest_name or option.name).removeprefix("--").replace("-", "_")
+    name = f"chatproof_{option.name.removeprefix('--').replace('-', '_')}"
     (parameter,) = [parameter for parameter in check.params if option.name in parameter.opts]
     assert getattr(parse(), name) == parameter.default == option.default
 
@@ -63,4 +63,5 @@ def test_pytest_refuses_a_number_out_of_range(
 
 def test_pytest_reads_a_number_within_its_range() -> None:
     arguments = parse("--max-requests", "7", "--max-time", "1.5", "--fuzz-seed", "3")
-    assert (arguments.max_requests, arguments.max_time, arguments.fuzz_seed) == (7, 1.5, 3)
+    read = arguments.chatproof_max_requests, arguments.chatproof_max_time, arguments.chatproof_seed
+    assert (7, 1.5, 3) == read

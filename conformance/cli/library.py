@@ -1,0 +1,129 @@
+"""The functions behind `chatproof.check` and `chatproof.judge`: what the commands do, without a command line."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from conformance.client import headers as header_options
+from conformance.client.secret import Secret
+from conformance.plan.capabilities import default_capabilities
+from conformance.replay.rejudge import judge_again
+from conformance.report import waivers as waiver_files
+from conformance.report.results_file import read_results, upgrade
+from conformance.report.writers.report_files import write_reports
+from conformance.run import embedded_server
+from conformance.run.drafting import require_matching_patterns, require_matching_waivers
+from conformance.run.session import RunOptions, load_contract, prepare_server, send
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping, Sequence
+
+    from conformance.plan.depth import Depth
+    from conformance.record import BudgetLimits
+    from conformance.report.verdict import Report
+
+T = TypeVar("T")
+
+
+def check_server(
+    url: str | None,
+    *,
+    dialect: str | Path,
+    model: str | None,
+    api_key: str | None,
+    headers: Mapping[str, str],
+    only: Sequence[str],
+    topics: Sequence[str],
+    depth: Depth,
+    capabilities: Mapping[str, bool],
+    strict: bool,
+    waivers: str | Path | None,
+    limits: BudgetLimits,
+    verify: bool,
+    results: str | Path | None,
+) -> Report:
+    """Judge a server as `chatproof check` does, and return the report; the arguments are those of `chatproof.check`."""
+    started_s = time.monotonic()
+    contract = load_contract(str(dialect), "dialect")
+    accepted = waiver_files.read(Path(waivers)) if waivers is not None else ()
+    require_matching_patterns(contract, tuple(only), tuple(topics))
+    default_capabilities(contract).with_overrides(contract, tuple(capabilities.items()))
+    require_matching_waivers(accepted, (contract,))
+    with ExitStack() as stack:
+        secret = Secret(api_key) if api_key else None
+        if url is None:
+            server = stack.enter_context(embedded_server.serve(contract))
+            url, secret = server.url, Secret(server.key) if server.key else None
+        options = RunOptions(
+            url=url,
+            dialect=contract.location,
+            model=model,
+            only=tuple(only),
+            topics=tuple(topics),
+            depth=depth,
+            capabilities=tuple(capabilities.items()),
+            strict=strict,
+            budget=limits,
+            verify=verify,
+            waivers=accepted,
+            headers=header_options.read([f"{name}: {value}" for name, value in headers.items()], ()),
+            started_s=started_s,
+        )
+
+        async def run() -> Any:
+            return await send(await prepare_server(options, secret), secret)
+
+        outcome = _run(run())
+    if results is not None:
+        write_reports([("json", Path(results))], outcome.results)
+    report: Report = outcome.report
+    return report
+
+
+def judge_results(
+    results: str | Path | Mapping[str, Any],
+    *,
+    dialects: Sequence[str | Path],
+    only: Sequence[str],
+    topics: Sequence[str],
+    strict: bool | None,
+    waivers: str | Path | None,
+) -> Report:
+    """Judge a recorded run as `chatproof judge` does; the arguments are those of `chatproof.judge`."""
+    content = read_results(Path(results)) if isinstance(results, str | Path) else upgrade(dict(results))
+    return judge_again(
+        content,
+        strict=strict,
+        only=tuple(only),
+        topics=tuple(topics),
+        waivers=waiver_files.read(Path(waivers)) if waivers is not None else (),
+        own=tuple(load_contract(str(dialect), "dialects") for dialect in dialects),
+    ).outcome.report
+
+
+def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop is running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    finished: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            finished.append(asyncio.run(coroutine))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return finished[0]
