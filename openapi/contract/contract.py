@@ -208,13 +208,15 @@ def load_dialect(dialect: str) -> Contract:
 def load_file(path: Path) -> Contract:
     """Return the contract of a dialect file outside this package, which may extend another dialect.
 
-    Raises ContractError with the file, the place and the problem.
+    It is read again after a change. Raises ContractError with the file, the place and the problem.
     """
-    return _load_resolved(path.resolve())
+    resolved = path.resolve()
+    state = resolved.stat() if resolved.is_file() else None
+    return _load_resolved(resolved, None if state is None else (state.st_mtime_ns, state.st_size))
 
 
 @cache
-def _load_resolved(path: Path) -> Contract:
+def _load_resolved(path: Path, _state: tuple[int, int] | None) -> Contract:
     check_files(path)
     tree = resolve_file(path)
     paths = [Path(item) for item in tree["files"]]
