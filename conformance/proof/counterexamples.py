@@ -41,7 +41,7 @@ def list_unproven(outcome: RunOutcome) -> Iterator[str]:
         elif (problem := _find_problem(outcome, name, mutants[name])) is not None:
             yield f"{check.origin}: {name} {problem}"
     for name in sorted(set(mutants) - set(own)):
-        yield f"the mutant of {name}: there is no own check of that id"
+        yield f"the mutant of {name}: no own check has that id"
 
 
 def _find_problem(outcome: RunOutcome, check: str, mutant: Mutant) -> str | None:

@@ -70,8 +70,8 @@ def judge_again(
     """Judge a recorded run by the dialects of that run; `strict` defaults to the setting of that run.
 
     limits, started_s: the time limit, and when the command began on the monotonic clock.
-    own: the contracts of dialects that are not built in, which a record names by their ids only: a file that somebody
-        else has recorded must not decide which code runs.
+    own: the contracts of dialects that are not built in, which a record names by their ids only: the file of a
+        record must not decide which code runs.
 
     Raise HarnessError for an invalid exchange, and UsageError for an unknown dialect, pattern or topic.
     """

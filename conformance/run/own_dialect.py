@@ -34,6 +34,6 @@ def _check_requirements(contract: Contract) -> None:
     for identity in contract.requirements:
         if identity not in checks:
             raise ContractError(
-                f"{contract.location}: requirements/{identity}: unknown check: define it in a checks.py beside the "
+                f"{contract.location}: requirements/{identity}: unknown check: define it in a checks.py next to the "
                 f"file, or name a check that `chatproof checks list` prints{suggest(identity, checks)}"
             )

@@ -2,7 +2,7 @@
 
 `scenarios` is a list of scenarios, or of names: the path of a YAML file, relative to the dialect file, or an installed
 entry point of the group `chatproof.scenarios`. `checks` is a list of paths of Python files, or of entry points of the
-group `chatproof.checks`; a `checks.py` beside the dialect file need not be listed. Nothing is imported here.
+group `chatproof.checks`; a `checks.py` next to the dialect file need not be listed. Nothing is imported here.
 """
 
 from __future__ import annotations

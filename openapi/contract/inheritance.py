@@ -194,7 +194,7 @@ class _Verdicts:
         self._validators: dict[str, Any] = {}
 
     def accepts(self, name: str, value: Any) -> bool | None:
-        """Return whether the schema of a parameter accepts a value; None if there is no valid schema."""
+        """Return whether the schema of a parameter accepts a value; None without a valid schema."""
         if name not in self._validators:
             self._validators[name] = self._make(name)
         validator = self._validators[name]

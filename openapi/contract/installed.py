@@ -26,7 +26,7 @@ def list_installed(group: Group) -> dict[str, EntryPoint]:
 
 
 def find_file(group: Group, name: str) -> Path | None:
-    """Return the file that an entry point names; None if there is no entry point of that name.
+    """Return the file that an entry point names; None for an unknown name.
 
     Raises ContractError, in one line, if its module cannot be imported or does not contain the path of a file.
     """

@@ -180,7 +180,7 @@ def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scen
 
 
 def _describe_stray(stray: Iterable[str], known: Iterable[str]) -> str:
-    """Return the unknown keys, to append to an error; empty if there are none."""
+    """Return the unknown keys, to append to an error; empty without any."""
     names = sorted(stray)
     return f"; unknown key {', '.join(names)}{suggest(names[0], known)}" if names else ""
 

@@ -51,11 +51,11 @@ def mutant(
 
 
 COUNTEREXAMPLES: Final = "counterexamples.py"
-"""A file beside the own checks of a dialect that may contain their mutants."""
+"""A file next to the own checks of a dialect that may contain their mutants."""
 
 
 def gather_own_mutants(checks: Iterable[str]) -> dict[str, Mutant]:
-    """Return the mutants in the files of a dialect's own checks, and in `counterexamples.py` beside them.
+    """Return the mutants in the files of a dialect's own checks, and in `counterexamples.py` next to them.
 
     Raises UsageError for a file that cannot be imported, and for a check with two mutants.
     """

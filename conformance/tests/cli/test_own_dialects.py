@@ -1,0 +1,122 @@
+"""Dialects outside this package on the command line: their checks, scenarios and counterexamples, and invalid files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.tests.conftest import CommandResult
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "acme" / "acme.yaml"
+HEAD = {"id": "own", "title": "Own", "document": "none", "extends": "mindie-2.3"}
+DEMANDED = {"requirements/own.greets": {"keyword": "MUST", "source": "#response"}}
+UNREACHABLE = "http://127.0.0.1:9"
+CHECKS = '''
+from conformance.check import Finding, check
+from conformance.judge.applicability import PLAIN_ANSWER
+
+@check("{name}", on=PLAIN_ANSWER)
+def greets(exchange, context):
+    """The answer greets."""
+    {body}
+'''
+PASSES = "return iter(())"
+
+
+def write(folder: Path, body: str = "", name: str = "own.greets", **content: Any) -> str:
+    """Write a dialect file, and a checks.py next to it if `body` is the body of its check. Return the path."""
+    path = folder / "own.yaml"
+    path.write_text(yaml.safe_dump({**HEAD, **content}, sort_keys=False))
+    if body:
+        (folder / "checks.py").write_text(CHECKS.format(name=name, body=body))
+    return str(path)
+
+
+def test_an_own_check_judges_its_own_scenario(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    scenario = {"id": "own-hello", "summary": "a greeting", "steps": [{"ask": "Hello", "body": {"max_tokens": 4}}]}
+    body = "yield Finding('/body', 'a greeting', exchange.id)"
+    path = write(Path(), body, add=DEMANDED, scenarios=[scenario])
+    result = chatproof("check", honest, "--dialect", path, "--only", "own-hello")
+    (row,) = [row for row in result.results["requirements"] if row["id"] == "own.greets"]
+    assert (1, "FAIL", "own#response") == (result.code, row["outcome"], row["source"]), result.stderr
+    assert ["own-hello/main"] == [finding["exchange"] for finding in row["findings"]]
+    refused = chatproof("judge", "results.json")
+    assert (2, True) == (refused.code, "add --dialect with the path of its file" in refused.stderr)
+    write(Path(), PASSES, add=DEMANDED, scenarios=[scenario])
+    (Path("checks.py")).rename("other.py")
+    path = write(Path(), add=DEMANDED, scenarios=[scenario], checks=["other.py"])
+    assert 0 == chatproof("judge", "results.json", "--dialect", path).code
+
+
+def test_a_check_that_raises_is_one_line_that_names_it(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    path = write(Path(), "raise ValueError('a slip')", add=DEMANDED)
+    result = chatproof("check", honest, "--dialect", path, "--only", "own.greets")
+    line = f"chatproof: the check own.greets: ValueError: a slip ({Path('checks.py').resolve()}:8)"
+    assert (2, [line]) == (result.code, result.stderr.strip().splitlines())
+    (row,) = [row for row in result.results["requirements"] if row["id"] == "own.greets"]
+    assert "ERROR" == row["outcome"]
+
+
+INVALID: dict[str, tuple[dict[str, Any], str]] = {
+    "the id of a built-in check": (
+        {"name": "answer.id-given"},
+        "checks.py: answer.id-given is the id of a built-in check: choose another one",
+    ),
+    "a check that cannot be imported": (
+        {"body": "return }"},
+        "checks.py:8: cannot be imported: SyntaxError: ",
+    ),
+    "a requirement without a check": (
+        {"body": "", "add": {"requirements/answer.id-gven": {"keyword": "MUST", "source": "#response"}}},
+        "own.yaml:6:3: requirements/answer.id-gven: unknown check: ",
+    ),
+    "the id of a built-in scenario": (
+        {"body": "", "scenarios": [{"id": "conversation", "summary": "x", "steps": [{"ask": "Hello"}]}]},
+        "own.yaml:6:3: scenarios/conversation: duplicate id: a built-in scenario has it",
+    ),
+    "a scenario of a wrong type": (
+        {"body": "", "scenarios": [{"id": "x", "summary": "x", "steps": [{"ask": ["Hello"], "times": "two"}]}]},
+        "own.yaml:6:3: scenarios/x: invalid scenario: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_check_or_scenario_is_one_line_with_its_file(
+    name: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    changes, message = INVALID[name]
+    result = chatproof("check", UNREACHABLE, "--dialect", write(Path(), **{"body": PASSES, **changes}))
+    (line,) = result.stderr.strip().splitlines()
+    assert (2, True, False) == (result.code, message in line, "Traceback" in line), line
+
+
+def test_the_trace_of_a_dialect_without_sentences_says_so_and_fails_if_strict(
+    chatproof: Callable[..., CommandResult],
+) -> None:
+    path = write(Path())
+    relaxed, strict = (chatproof("spec", "trace", "--dialect", path, *more) for more in ((), ("--strict",)))
+    assert (0, 1) == (relaxed.code, strict.code)
+    assert "own: nothing is traced: the dialect states no sentences\n" == relaxed.stderr == strict.stderr
+
+
+def test_the_example_of_the_documentation_passes_its_check(chatproof: Callable[..., CommandResult]) -> None:
+    result = chatproof("dialect", "check", str(EXAMPLE), "--depth", "quick")
+    assert (0, "acme: ok") == (result.code, result.stdout.strip().splitlines()[-1]), result.stdout + result.stderr
+    assert "parameters without a sentence of the document: repetition_penalty" in result.stdout
+
+
+def test_a_dialect_with_removals_judges_its_own_server_without_a_finding_and_its_check_needs_a_counterexample(
+    chatproof: Callable[..., CommandResult],
+) -> None:
+    removed = [f"parameters/{name}" for name in ("stream", "n", "tools", "tool_choice", "stop", "logprobs")]
+    path = write(Path(), PASSES, add=DEMANDED, remove=removed)
+    result = chatproof("dialect", "check", path, "--depth", "quick", "--report", "json=results.json")
+    assert ["conformant", 0, 0] == [result.results["verdict"], *map(result.results["counts"].get, ("FAIL", "WARN"))]
+    assert (1, True) == (result.code, "own.greets has no counterexample: add a function with @mutant" in result.stdout)
