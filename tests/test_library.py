@@ -28,9 +28,8 @@ def url() -> Iterator[str]:
 
 
 def test_the_example_of_the_documentation_runs(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = [
-        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if "judge" in block
-    ]
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (code,) = [block for block in blocks if "judge" in block]
     monkeypatch.chdir(tmp_path)
     code = code.replace("https://host:port", url).replace("./acme.yaml", str(EXAMPLE))
     names: dict[str, object] = {}

@@ -29,8 +29,8 @@ def add_options(parser: pytest.Parser) -> None:
         prefixed, settings = f"{PREFIX}{option.name.removeprefix('--')}", {**_settings(option), "dest": _dest(option)}
         try:
             group.addoption(prefixed, option.pytest_name or option.name, **settings)
-        except ValueError:
-            with suppress(ValueError):  # added twice in one process
+        except (argparse.ArgumentError, ValueError):
+            with suppress(argparse.ArgumentError, ValueError):  # added twice in one process
                 group.addoption(prefixed, **settings)
 
 

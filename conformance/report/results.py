@@ -87,7 +87,10 @@ def build_results(
         "counts": report.counts,
         "causes": list_causes(report.rows),
         "document": coverage,
-        "requirements": [_row(row, fails=report.fails(row, strict=facts.strict)) for row in report.rows],
+        "requirements": [
+            {**_row(row, fails=report.fails(row, strict=facts.strict)), **_analogy(row, contract)}
+            for row in report.rows
+        ],
         "missing": [
             {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
             for (scenario, step), reason in record.missing.items()
@@ -123,6 +126,18 @@ def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:
             for located in row.findings
         ],
     }
+
+
+def _analogy(row: RequirementRow, contract: Contract) -> dict[str, str]:
+    """Return the dialect by analogy with which a dialect outside this package has a requirement."""
+    parent = None if contract.is_built_in else contract.parents.get(row.source.partition("#")[0])
+    return {} if parent is None else {"by_analogy_with": parent}
+
+
+def format_source(row: dict[str, Any]) -> str:
+    """Return the source of a requirement, and the dialect by analogy with which it has it, on one line."""
+    parent = row.get("by_analogy_with")
+    return f"{row['source']}, by analogy with {parent}" if parent else str(row["source"])
 
 
 def list_causes(rows: Iterable[RequirementRow]) -> list[dict[str, Any]]:

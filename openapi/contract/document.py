@@ -17,7 +17,7 @@ Kind = Literal["page", "none"]
 class Document:
     """A vendor's document, pinned by its hash. `page`: where it is published; `sha256`: of the pinned bytes.
 
-    A dialect without a document has one of the kind `none`, for the statements of its own file.
+    A dialect without a document has one of the kind `none`: its own file, which states its facts.
     """
 
     id: str
@@ -72,7 +72,8 @@ def find_document(tree: Tree) -> Document:
 def parse_pin(identity: str, row: Any) -> Document:
     """Parse the document that a dialect file pins. Raises ContractError for a missing, unknown or empty key."""
     if row.get("kind") == NO_DOCUMENT:
-        return Document(identity, "", row["title"], "", "no document", "", "", "", kind="none")
+        title = row["title"]
+        return Document(identity, title, title, "none", "the dialect file", "en", "", row["sha256"], kind="none")
     keys = {field.name: field.default for field in fields(PinnedDocument)}
     if unknown := sorted(set(row) - set(keys)):
         raise ContractError(f"document/{unknown[0]}: unknown key: expected one of {', '.join(keys)}")

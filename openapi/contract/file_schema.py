@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 STRING: Final = schema_check.STRING
 STRINGS: Final = {"type": "array", "items": STRING}
 IDENTIFIER: Final = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$"}
+SOURCE: Final = {"type": "string", "pattern": "^[^#]*#.+$", "description": "A place such as #request/top_k."}
 NAME: Final = "[^/]+"
 
 
@@ -116,6 +117,8 @@ def check_file(content: Any, path: Path) -> None:
 def _row(known: Collection[str], typed: Mapping[str, Any], required: Collection[str]) -> Schema:
     """Return the schema of a row: its keys, and those that it must have unless it names a shape."""
     properties = {key: typed.get(key, True) for key in sorted({*known} - loading.DERIVED)}
+    if "source" in properties:
+        properties["source"] = SOURCE
     return {
         "type": "object",
         "properties": {**properties, "shape": {"type": ["string", "array"]}},
@@ -163,8 +166,9 @@ def _document() -> Schema:
     return {
         "description": f"The page that states the facts, the word {NO_DOCUMENT}, or a document of this package.",
         "type": ["object", "string"],
-        "properties": {field.name: {"type": "string"} for field in pinned if field.name != "retrieved"}
-        | {"retrieved": {"description": "The date on which the page was read."}},
+        "properties": {field.name: {"type": "string"} for field in pinned}
+        | {"retrieved": {"description": "The date on which the page was read."}}
+        | {"sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "Of the bytes of the page."}},
         "required": [field.name for field in pinned if field.default is MISSING],
         "additionalProperties": False,
     }

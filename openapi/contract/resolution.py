@@ -8,6 +8,7 @@ dialect of this package or another file, and pin its own document.
 from __future__ import annotations
 
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -170,7 +171,8 @@ def _pin_document(tree: Tree, path: str) -> None:
     """Move a document that the file itself pins to `pins`, and put its id in its place."""
     document = tree["document"]
     if document == NO_DOCUMENT:
-        document = {"id": str(tree["id"]), "kind": NO_DOCUMENT, "title": str(tree["title"])}
+        digest = sha256(Path(path).read_bytes()).hexdigest()
+        document = {"id": str(tree["id"]), "kind": NO_DOCUMENT, "title": str(tree["title"]), "sha256": digest}
     if isinstance(document, dict):
         if not isinstance(document.get("id"), str):
             raise ContractError(f"{path}: document: id missing: name the document, such as acme-api-2026")

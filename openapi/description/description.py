@@ -27,6 +27,7 @@ OPENAPI = "3.2.0"
 OPENAPI_31 = "3.1.1"
 STREAM_TYPE = "text/event-stream"
 REQUEST = "ChatCompletionRequest"
+SETTLED = "`x-interpretation` names how a contradiction in the document is settled."
 LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}  # of our wording; facts are not subject to a license
 
 
@@ -63,10 +64,7 @@ def describe(contract: Contract) -> dict[str, Any]:
         "info": {
             "title": f"Chat completions: {contract.title}",
             "version": contract.document.version,
-            "description": (
-                f"The interface that {contract.document.vendor} documents for {contract.document.product} "
-                f"{contract.document.version}. `x-interpretation` names how a contradiction in the document is settled."
-            ),
+            "description": f"{_describe_origin(contract)} {SETTLED}",
             "license": LICENSE,
             "x-dialect": contract.name,
             "x-document": contract.document.id,
@@ -119,6 +117,14 @@ def describe_oas31(contract: Contract) -> dict[str, Any]:
 def to_json(document: dict[str, Any]) -> str:
     """Serialize a document as it is committed: indented by two spaces, without escapes, with a final newline."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe_origin(contract: Contract) -> str:
+    """Return which document the description follows."""
+    document = contract.document
+    if document.kind == "none":
+        return f"The interface of {contract.title}, as its dialect file states it."
+    return f"The interface that {document.vendor} documents for {document.product} {document.version}."
 
 
 def _media(schema: str, examples: Iterable[Example]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import hashlib
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.report.results import compare_dialects, format_counts
+from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import describe_causes, describe_document, list_problems, other_causes
 from conformance.report.writers.evidence import ExchangeIndex, answer_excerpt, neutralize, repeat_commands
@@ -132,7 +132,7 @@ def _row(
     return (
         f'<details{is_open}><summary><span class="w {row["outcome"]}">{row["outcome"]}</span> {row["keyword"]} '
         f"<code>{_text(row['id'])}</code> {_text(row['summary'])}{suffix}</summary>"
-        f"<p>source <code>{_text(row['source'])}</code></p>{note}{evidence}{below}</details>"
+        f"<p>source <code>{_text(format_source(row))}</code></p>{note}{evidence}{below}</details>"
     )
 
 

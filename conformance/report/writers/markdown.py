@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.results import compare_dialects, format_counts
+from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import (
     describe_causes,
@@ -78,7 +78,13 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
 
 def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
     findings = row["findings"]
-    yield from ("", f"### {row['id']}", "", f"{row['keyword']}, {_code(row['source'])}: {_code(row['summary'])}", "")
+    yield from (
+        "",
+        f"### {row['id']}",
+        "",
+        f"{row['keyword']}, {_code(format_source(row))}: {_code(row['summary'])}",
+        "",
+    )
     if row["note"]:
         yield f"- {_code(row['note'])}"
     for finding in findings[:MAX_FINDINGS]:

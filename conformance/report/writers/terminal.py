@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from conformance.report.results import compare_dialects, format_counts
+from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import (
     describe_causes,
@@ -121,7 +121,7 @@ def _row(row: dict[str, Any], commands: dict[str, str]) -> list[Text]:
     lines = [
         head,
         Text(f"{INDENT}{sanitize(row['summary'])}"),
-        Text(f"{INDENT}source {sanitize(row['source'])}", "dim"),
+        Text(f"{INDENT}source {sanitize(format_source(row))}", "dim"),
     ]
     if row["note"]:
         lines.append(Text(f"{INDENT}{sanitize(row['note'])}"))
