@@ -7,12 +7,12 @@ fixture before it has seen `-p chatproof`, an option that begins with `--chatpro
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 SUITE: Final = "conformance.suite"
 PREFIX: Final = "--chatproof"
@@ -35,8 +35,26 @@ def pytest_load_initial_conftests(
     result = yield
     options = importlib.import_module("conformance.cli.pytest_options")
     options.add_options(parser)
-    early_config.pluginmanager.register(options, "chatproof-options")
+    early_config.pluginmanager.register(RequestedSuite(), "chatproof-requested")
     return result
+
+
+class RequestedSuite:
+    """The hooks and the fixture of a run that requests the suite."""
+
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Reach the server before anything is collected if the suite is an argument, so that a failure is one line."""
+        if any(SUITE in argument.replace("/", ".") for argument in session.config.args):
+            plugin = importlib.import_module("conformance.cli.pytest_plugin")
+            session.config.pluginmanager.register(plugin, "chatproof-suite")
+            plugin.open_judging(session.config)
+
+    @pytest.fixture(scope="session")
+    def chatproof_check(self) -> Callable[..., Any]:
+        """`chatproof.check`: judge a server and return a report."""
+        import chatproof
+
+        return chatproof.check
 
 
 def is_requested(arguments: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from conformance.run import embedded_server
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "acme" / "acme.yaml"
@@ -42,13 +42,14 @@ def test_the_example_of_the_documentation_runs(url: str, tmp_path: Path, monkeyp
 
 
 def test_invalid_arguments_raise_usage_errors_of_one_line(url: str, tmp_path: Path) -> None:
-    messages = {}
-    for name, call in {
+    messages: dict[str, str] = {}
+    calls: dict[str, Callable[[], object]] = {
         "dialect": lambda: chatproof.check(url, dialect="acne"),
         "only": lambda: chatproof.check(url, dialect=EXAMPLE, only=["acme.modle"]),
         "capability": lambda: chatproof.check(url, dialect=EXAMPLE, capabilities={"flying": True}),
         "results": lambda: chatproof.judge(tmp_path / "missing.json"),
-    }.items():
+    }
+    for name, call in calls.items():
         with pytest.raises(chatproof.UsageError) as raised:
             call()
         messages[name] = str(raised.value)

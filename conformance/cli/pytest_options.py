@@ -1,4 +1,4 @@
-"""The options of the suite in pytest, and a fixture. `chatproof_pytest` loads this module if a run requests the suite.
+"""The options of the suite in pytest. `chatproof_pytest` loads this module if a run requests the suite.
 
 Each option has a name with the prefix `--chatproof-`, and its usual name unless another plugin or a conftest has taken
 that.
@@ -10,12 +10,12 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-import pytest
-
 from conformance.cli.options import OPTIONS, SuiteOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 PREFIX: Final = "--chatproof-"
 BASE_URL: Final = SuiteOption("--base-url", "Server to judge (default: the embedded server)", "URL")
@@ -82,20 +82,3 @@ def _number(option: SuiteOption) -> Callable[[str], float]:
 
     parse.__name__ = option.kind  # argparse names it where the text is not a number
     return parse
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Reach the server before anything is collected if the suite is requested, so that a failure is one line."""
-    if any("conformance.suite" in argument.replace("/", ".") for argument in session.config.args):
-        from conformance.cli import pytest_plugin
-
-        session.config.pluginmanager.register(pytest_plugin, "chatproof-suite")
-        pytest_plugin.open_judging(session.config)
-
-
-@pytest.fixture(scope="session")
-def chatproof_check() -> Callable[..., Any]:
-    """`chatproof.check`: judge a server and return a report."""
-    import chatproof
-
-    return chatproof.check

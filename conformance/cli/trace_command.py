@@ -27,7 +27,7 @@ from conformance.run.drafting import draft
 from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import ContractError, names
-from openapi.contract.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
+from openapi.contract.page.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
 
 if TYPE_CHECKING:
     from conformance.plan.traced_sentences import TracedSentence

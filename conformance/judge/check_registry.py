@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from conformance.check import Check
 from conformance.errors import HarnessError, UsageError
 from conformance.judge import checks
-from conformance.judge.own_checks import read_own_checks
+from conformance.own_file import import_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,25 @@ def gather_checks(contract: Contract | None = None) -> dict[str, Check]:
         if identity in built_in:
             raise UsageError(f"{check.origin}: {identity} is the id of a built-in check: choose another one")
     return {**built_in, **own}
+
+
+@cache
+def read_own_checks(paths: tuple[str, ...]) -> dict[str, Check]:
+    """Return the checks of files by id. Raises UsageError for a file that cannot be imported and for a duplicate id."""
+    checks: dict[str, Check] = {}
+    for path in paths:
+        for item in vars(import_file(path)).values():
+            if not isinstance(item, Check) or not _is_of(item, path):
+                continue
+            if item.id in checks:
+                raise UsageError(f"{path}: duplicate check id {item.id}")
+            checks[item.id] = replace(item, origin=path)
+    return checks
+
+
+def _is_of(check: Check, path: str) -> bool:
+    """Return whether a check is defined in a file, not imported there."""
+    return check.judge.__module__ == import_file(path).__name__
 
 
 def _gather_built_in() -> dict[str, Check]:

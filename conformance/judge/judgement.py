@@ -15,9 +15,9 @@ from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
 from conformance.judge.evidence.repetition import measure_repetition
-from conformance.judge.own_checks import describe, locate
 from conformance.judge.traced_exchange import Reads, trace
 from conformance.judging_limit import JudgingLimit
+from conformance.own_file import describe, locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

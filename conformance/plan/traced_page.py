@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.plan.traced_sentences import TracedSentence
-    from openapi.contract.page_coverage import PageCoverage
+    from openapi.contract.page.page_coverage import PageCoverage
 
 LineKind = Literal["judged", "schema", "excluded", "prose", "unmapped"]
 LINE_KINDS: Final[tuple[LineKind, ...]] = ("judged", "schema", "excluded", "prose", "unmapped")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.judgement import judge
-from conformance.judge.own_checks import describe, locate
+from conformance.own_file import describe, locate
 from conformance.proof.mutants.mutant import gather_own_mutants
 from openapi.description.validation import Validator
 

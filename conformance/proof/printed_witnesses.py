@@ -17,8 +17,8 @@ from conformance.judge.judgement import judge
 from conformance.plan.plan import make_plan
 from conformance.scenario import Scenario, Step
 from openapi.contract.contract import Keyword
-from openapi.contract.page_coverage import load_page_coverage, mapped_documents
-from openapi.contract.printed_examples import find_request, load_printed_examples
+from openapi.contract.page.page_coverage import load_page_coverage, mapped_documents
+from openapi.contract.page.printed_examples import find_request, load_printed_examples
 from openapi.description.validation import Validator
 from openapi.stream import sse
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
     from conformance.scenario import Expectation
     from openapi.contract.contract import Contract
-    from openapi.contract.printed_examples import PrintedExample
+    from openapi.contract.page.printed_examples import PrintedExample
 
 URL: Final = "http://printed.example"
 GREETING: Final = {"messages": [{"role": "user", "content": "Hello!"}]}

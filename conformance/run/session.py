@@ -25,6 +25,7 @@ from conformance.plan.capabilities import (
     default_capabilities,
     narrow_contract,
 )
+from conformance.plan.own_dialect import check_own_dialect
 from conformance.plan.plan import Plan
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.record import BudgetLimits, Record, Spent
@@ -34,7 +35,6 @@ from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
 from conformance.run.canary import Canary
 from conformance.run.drafting import draft
-from conformance.run.own_dialect import check_own_dialect
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges
@@ -145,7 +145,7 @@ def load_contract(dialect: str, option: str = "--dialect") -> Contract:
     except ContractError as error:
         raise UsageError(f"{option}: {error}") from error
     if contract.files:
-        check_own_dialect(contract)
+        check_own_dialect(contract, gather_checks(contract))
     return contract
 
 

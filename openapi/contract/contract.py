@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi.contract import loading
 from openapi.contract.authority import Authority
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
+from openapi.contract.consistency_check import check_interpretations, check_probes, check_references, check_requirements
 from openapi.contract.document import Document, documents, find_document
 from openapi.contract.file_schema import check_files
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
-from openapi.contract.inheritance import parameter_of
-from openapi.contract.installed import DIALECTS, find_file, list_installed
 from openapi.contract.interpretations import Interpretation, parse_interpretations
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
-from openapi.contract.probe_check import check_probes
-from openapi.contract.reference_check import check_interpretations, check_references, check_requirements
 from openapi.contract.resolution import (
     ContractError,
     dialect_files,
@@ -34,7 +31,9 @@ from openapi.contract.resolution import (
     resolve_file,
 )
 from openapi.contract.schema_check import check_tree
-from openapi.contract.yaml_file import locate_error
+from openapi.contract.tree.inheritance import parameter_of
+from openapi.contract.tree.installed import DIALECTS, find_file, list_installed
+from openapi.contract.tree.yaml_file import locate_error
 from openapi.did_you_mean import suggest
 from openapi.schema.server_limits import apply_limits
 

@@ -13,12 +13,12 @@ import jsonschema_rs
 
 from openapi.contract import loading, schema_check
 from openapi.contract.document import PinnedDocument
-from openapi.contract.installed import DIALECTS, find_file
 from openapi.contract.interpretations import KEYS as INTERPRETATION_KEYS
 from openapi.contract.interpretations import REQUIRED as INTERPRETATION_REQUIRED
 from openapi.contract.resolution import ADDED, DELTAS, IDENTITY, NO_DOCUMENT, OWN, is_path
-from openapi.contract.scenario_keys import SCENARIO_KEYS, STEP_KEYS
-from openapi.contract.yaml_file import ContractError, locate_error, parse, read_text
+from openapi.contract.tree.installed import DIALECTS, find_file
+from openapi.contract.tree.scenario_keys import SCENARIO_KEYS, STEP_KEYS
+from openapi.contract.tree.yaml_file import ContractError, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
 from openapi.schema.excerpt import find_errors
 from openapi.schema.problem import describe_errors

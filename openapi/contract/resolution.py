@@ -13,11 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from openapi.contract import inheritance
-from openapi.contract.companion_files import list_checks, list_todos, read_scenarios
-from openapi.contract.delta import Tree, add_value, copy_tree, identify_item, remove_value, replace_value, walk_tree
-from openapi.contract.installed import DIALECTS, find_file
-from openapi.contract.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
+from openapi.contract.tree import inheritance
+from openapi.contract.tree.companion_files import list_checks, list_todos, read_scenarios
+from openapi.contract.tree.delta import (
+    Tree,
+    add_value,
+    copy_tree,
+    identify_item,
+    remove_value,
+    replace_value,
+    walk_tree,
+)
+from openapi.contract.tree.installed import DIALECTS, find_file
+from openapi.contract.tree.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
 
 __all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "parse", "walk_tree"]

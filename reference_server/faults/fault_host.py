@@ -67,12 +67,12 @@ class FaultRouter:
     A variant of a dialect has no faults and modes; its server is at /variant.NAME/none/.
 
     key: the API key of dialects and modes that use bearer keys.
-    dialects: the location of each dialect by its id.
+    dialects: the location of each dialect by its id; None for the built-in ones.
     """
 
-    def __init__(self, engine: Engine, key: str, dialects: Mapping[str, str]) -> None:
+    def __init__(self, engine: Engine, key: str, dialects: Mapping[str, str] | None = None) -> None:
         self._engine = engine
-        self._dialects = dialects
+        self._dialects = {name: name for name in names().values()} if dialects is None else dialects
         self._cache = AnswerCache()
         self._key = key
         self._apps: dict[str, ASGIApp] = {}
@@ -146,10 +146,10 @@ def modes_as_data(dialects: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]
     return {dialect: [mode.as_data() for mode in list_modes(load(dialect)).values()] for dialect in dialects}
 
 
-def faults_as_data(dialects: Iterable[str]) -> list[dict[str, Any]]:
+def faults_as_data(dialects: Iterable[str] | None = None) -> list[dict[str, Any]]:
     """Return every fault as plain data, with the dialects, by their locations, whose contract covers it."""
     rows: dict[str, dict[str, Any]] = {}
-    for dialect in dialects:
+    for dialect in dict.fromkeys(names().values() if dialects is None else dialects):
         for fault in known_faults(dialect).values():
             row = {
                 "name": fault.name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from conformance.scenario import Scenario, Step
-from openapi.contract.printed_examples import load_printed_examples
+from openapi.contract.page.printed_examples import load_printed_examples
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:

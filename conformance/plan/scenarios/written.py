@@ -48,9 +48,9 @@ import yaml
 from conformance.errors import HarnessError
 from conformance.plan.scenarios.fitting import NEUTRAL, Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
-from openapi.contract.companion_files import FILE
 from openapi.contract.contract import ABSENT
-from openapi.contract.scenario_keys import SCENARIO_KEYS, STEP_KEYS
+from openapi.contract.tree.companion_files import FILE
+from openapi.contract.tree.scenario_keys import SCENARIO_KEYS, STEP_KEYS
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:

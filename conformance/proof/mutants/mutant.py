@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from conformance.errors import HarnessError, UsageError
-from conformance.judge.own_checks import import_file
+from conformance.own_file import import_file
 from conformance.proof import mutants
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from conformance.proof.sentences.sentence_proof import prove_sentences
 from conformance.proof.sentences.written import require_sentences
 from conformance.run.session import load_contract
 from openapi.contract.contract import load, names
-from openapi.contract.page_coverage import mapped_documents
+from openapi.contract.page.page_coverage import mapped_documents
 from openapi.contract.resolution import dialect_files
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from conformance.cli.trace_command import trace_sentences
 from conformance.cli.trace_page import write_html, write_text
 from conformance.plan.traced_page import count_lines, trace_passages
 from openapi.contract.contract import load
-from openapi.contract.page_coverage import load_page_coverage, parse_page_coverage
+from openapi.contract.page.page_coverage import load_page_coverage, parse_page_coverage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.plan.traced_sentences import TracedSentence
-    from openapi.contract.page_coverage import PageCoverage
+    from openapi.contract.page.page_coverage import PageCoverage
 
 ROW = {
     "document": "ovms-2024.4",

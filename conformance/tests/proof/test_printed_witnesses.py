@@ -12,11 +12,11 @@ from conformance.plan.scenarios import printed_requests
 from conformance.proof.printed_witnesses import judge_witness, list_complaints, list_witnesses
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
-from openapi.contract.printed_examples import load_printed_examples
+from openapi.contract.page.printed_examples import load_printed_examples
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from openapi.contract.printed_examples import PrintedExample
+    from openapi.contract.page.printed_examples import PrintedExample
 
 DIALECTS = ("mindie-2.3", "mindie-vllm-1.0", "ovms-2024", "siliconstorm")  # mindie-1.0 prints none
 WITNESSES = [(dialect, item.name) for dialect in DIALECTS for item in list_witnesses(load(dialect))]

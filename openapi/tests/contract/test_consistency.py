@@ -8,7 +8,7 @@ import pytest
 
 from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
 from openapi.contract.interpretations import interpretations
-from openapi.contract.printed_examples import load_printed_examples
+from openapi.contract.page.printed_examples import load_printed_examples
 from openapi.contract.resolution import read, resolve, walk_tree
 from openapi.description.description import describe
 from openapi.description.validation import Validator

@@ -11,7 +11,7 @@ import pytest
 
 import openapi
 from openapi.contract.contract import load
-from openapi.contract.page_coverage import (
+from openapi.contract.page.page_coverage import (
     PageCoverage,
     find_problems,
     format_lines,

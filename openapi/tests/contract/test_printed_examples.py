@@ -13,8 +13,8 @@ import pytest
 import openapi
 from openapi.contract.contract import load
 from openapi.contract.interpretations import interpretations
-from openapi.contract.page_coverage import load_page_coverage
-from openapi.contract.printed_examples import load_printed_examples, parse_printed_examples
+from openapi.contract.page.page_coverage import load_page_coverage
+from openapi.contract.page.printed_examples import load_printed_examples, parse_printed_examples
 from openapi.contract.resolution import ContractError
 from openapi.description.validation import Validator
 

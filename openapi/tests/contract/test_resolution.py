@@ -9,6 +9,7 @@ import yaml
 
 from openapi.contract import loading, resolution
 from openapi.contract.resolution import ContractError, resolve, walk_tree
+from openapi.contract.tree.probe_value import expand_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,10 +197,10 @@ def test_unknown_keys_are_an_error(read_row: Any, row: dict[str, Any], message: 
 
 
 def test_short_forms_of_values_are_expanded() -> None:
-    assert loading.expand_value({"repeat": "ab", "times": 3}) == "ababab"
-    assert loading.expand_value({"list": {"repeat": "a", "times": 2}, "times": 2}) == ["aa", "aa"]
-    assert loading.expand_value({"literal": {"repeat": "a", "times": 2}}) == {"repeat": "a", "times": 2}
-    assert loading.expand_value([{"role": "user"}]) == [{"role": "user"}]
+    assert expand_value({"repeat": "ab", "times": 3}) == "ababab"
+    assert expand_value({"list": {"repeat": "a", "times": 2}, "times": 2}) == ["aa", "aa"]
+    assert expand_value({"literal": {"repeat": "a", "times": 2}}) == {"repeat": "a", "times": 2}
+    assert expand_value([{"role": "user"}]) == [{"role": "user"}]
 
 
 def test_relative_sources_get_the_document_of_their_part() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi.contract.yaml_file import ITEM_NAMES, ContractError
+from openapi.contract.tree.yaml_file import ITEM_NAMES, ContractError
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
-from openapi.contract.delta import identify_item, walk_tree
-from openapi.contract.probe_value import expand_value
+from openapi.contract.tree.delta import identify_item, walk_tree
+from openapi.contract.tree.probe_value import expand_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from openapi.contract.delta import Tree
+    from openapi.contract.tree.delta import Tree
 
 SOURCES: Final = ("source", "x-source")
 ROWS: Final = ("rules", "requirements", "capabilities")

@@ -1,4 +1,4 @@
-"""Import the checks that a dialect outside this package brings with it.
+"""Import the Python files that a dialect outside this package brings with it: its checks and their counterexamples.
 
 Importing a file runs its code. Only the files that a contract names are imported, and a contract names them only if its
 own file was chosen by the user: by its path, or as an installed entry point.
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import sys
 import traceback
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.check import Check
 from conformance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,25 +35,6 @@ def import_file(path: str) -> ModuleType:
         del sys.modules[name]
         raise UsageError(f"{locate(error, path)}: cannot be imported: {describe(error)}") from error
     return module
-
-
-@cache
-def read_own_checks(paths: tuple[str, ...]) -> dict[str, Check]:
-    """Return the checks of files by id. Raises UsageError for a file that cannot be imported and for a duplicate id."""
-    checks: dict[str, Check] = {}
-    for path in paths:
-        for item in vars(import_file(path)).values():
-            if not isinstance(item, Check) or not _is_of(item, path):
-                continue
-            if item.id in checks:
-                raise UsageError(f"{path}: duplicate check id {item.id}")
-            checks[item.id] = replace(item, origin=path)
-    return checks
-
-
-def _is_of(check: Check, path: str) -> bool:
-    """Return whether a check is defined in a file, not imported there."""
-    return check.judge.__module__ == import_file(path).__name__
 
 
 def locate(error: BaseException, path: str) -> str:

@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from openapi.contract.yaml_file import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

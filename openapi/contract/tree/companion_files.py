@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.installed import find_file, list_installed
-from openapi.contract.yaml_file import ContractError, parse, read_text
+from openapi.contract.tree.installed import find_file, list_installed
+from openapi.contract.tree.yaml_file import ContractError, parse, read_text
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openapi.contract.installed import Group
+    from openapi.contract.tree.installed import Group
 
 CHECKS: Final = "checks.py"
 FILE: Final = "file"

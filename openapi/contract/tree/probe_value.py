@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openapi.contract.yaml_file import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 
 def expand_value(value: Any) -> Any:

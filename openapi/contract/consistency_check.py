@@ -1,24 +1,81 @@
-"""Check that the facts of a contract refer only to parameters that it has."""
+"""Check that a contract is consistent: its values fit its schemas, and its facts refer to parameters that it has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import jsonschema_rs
 
 from openapi.contract.interpretations import interpretations
+from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import ContractError
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from openapi.contract.contract import Contract
-    from openapi.contract.parameter import Rule
+    from openapi.contract.document import Document
+    from openapi.contract.interpretations import Interpretation
+    from openapi.contract.parameter import Parameter, Rule
+    from openapi.schema.json_schema import Schema
 
 NO_PARAMETERS: Final = ("unsupported", "examples")
 """Anchors below `#request` that name no parameter."""
 
 
-def check_requirements(contract: Contract) -> None:
+class CheckedContract(Protocol):
+    """The parts of a contract that are checked."""
+
+    @property
+    def document(self) -> Document: ...
+    @property
+    def parameters(self) -> Mapping[str, Parameter]: ...
+    @property
+    def rules(self) -> Mapping[str, Rule]: ...
+    @property
+    def requirements(self) -> Mapping[str, CheckedRequirement]: ...
+    @property
+    def unsupported(self) -> tuple[str, ...]: ...
+    @property
+    def interpretations(self) -> Mapping[str, Interpretation]: ...
+
+
+class CheckedRequirement(Protocol):
+    """The parts of a requirement that are checked."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def parameter(self) -> str | None: ...
+    @property
+    def interpretation(self) -> str | None: ...
+
+
+def check_probes(parameters: Mapping[str, Parameter], schemas: Mapping[str, Schema]) -> None:
+    """Raise ContractError for a probe that must be accepted, or a default, that the schema of its parameter forbids."""
+    for name, parameter in parameters.items():
+        probes = [probe for probe in parameter.probes if probe.expect == "accept"]
+        has_default = parameter.default is not ABSENT and parameter.default is not None
+        if not probes and not has_default:
+            continue
+        schema = {**parameter.schema, "components": {"schemas": dict(schemas)}}
+        is_valid = jsonschema_rs.validator_for(schema).is_valid
+        if has_default and not is_valid(parameter.default):
+            raise ContractError(
+                f"parameters/{name}/default: {parameter.default!r} is not a value of the parameter: "
+                "replace or remove the default, or allow the value"
+            )
+        for probe in probes:
+            if not is_valid(probe.value):
+                raise ContractError(
+                    f"parameters/{name}/probes/{probe.name}: the value must be accepted, but the schema of the "
+                    "parameter forbids it: remove the probe, or allow the value"
+                )
+
+
+def check_requirements(contract: CheckedContract) -> None:
     """Raise ContractError for a requirement about a parameter that the contract does not have."""
     known = {*contract.parameters, *contract.unsupported, *NO_PARAMETERS}
     for row in contract.requirements.values():
@@ -30,7 +87,7 @@ def check_requirements(contract: Contract) -> None:
             )
 
 
-def check_references(contract: Contract) -> None:
+def check_references(contract: CheckedContract) -> None:
     """Raise ContractError for a rule or a companion about a parameter that the contract does not have."""
     known = {*contract.parameters, *contract.unsupported}
     for rule in contract.rules.values():
@@ -49,7 +106,7 @@ def check_references(contract: Contract) -> None:
                 )
 
 
-def check_interpretations(contract: Contract) -> None:
+def check_interpretations(contract: CheckedContract) -> None:
     """Raise ContractError for a fact that cites an unknown interpretation."""
     known = {*interpretations(), *contract.interpretations}
     for place, name in _cited_interpretations(contract):
@@ -57,7 +114,7 @@ def check_interpretations(contract: Contract) -> None:
             raise ContractError(f"{place}: unknown interpretation {name!r}{suggest(name, known)}")
 
 
-def _cited_interpretations(contract: Contract) -> Iterator[tuple[str, str | None]]:
+def _cited_interpretations(contract: CheckedContract) -> Iterator[tuple[str, str | None]]:
     for name, parameter in contract.parameters.items():
         yield f"parameters/{name}", parameter.interpretation
         yield from ((f"parameters/{name}/probes/{probe.name}", probe.interpretation) for probe in parameter.probes)

@@ -1,0 +1,1 @@
+"""What is recorded of the pages of vendors: which sentences their lines state, and the examples that they print."""
