@@ -85,7 +85,7 @@ def test_later_shapes_of_a_list_override_earlier_ones(files: dict[str, Any]) -> 
     ("deltas", "message"),
     [
         ({"add": {"a/b": 2}}, r"cannot add a/b: the path exists \(use replace\)"),
-        ({"add": {"a/x/y": 2}}, "unknown path 'a/x/y': a/x is not a mapping or a list"),
+        ({"add": {"a/x/y": 2}}, "unknown path 'a/x/y': a has no x"),
         ({"add": {"a/b/c": 2}}, "unknown path 'a/b/c': a/b is not a mapping or a list"),
         ({"add": {"a/probes/one": {}}}, "cannot add a/probes/one: the path exists"),
         ({"add": {"a/probes/three": {"value": 3}}}, "invalid item of a list: expected the name 'three'"),
