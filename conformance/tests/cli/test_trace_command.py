@@ -244,7 +244,9 @@ def test_a_sentence_that_nothing_tests_fails_the_command(kind: str, monkeypatch:
 def test_an_unknown_dialect_is_a_usage_error() -> None:
     code, _, errors = run("spec", "trace", "--dialect", "no-such")
     assert code == 2
-    assert errors.startswith("chatproof: --dialect: unknown dialect 'no-such': expected one of ")
+    assert errors.startswith(
+        "chatproof: --dialect: unknown dialect 'no-such': expected the path of a .yaml file, or one of "
+    )
     assert errors.count("\n") == 1
 
 

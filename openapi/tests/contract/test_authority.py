@@ -204,7 +204,7 @@ def test_a_may_on_the_pages_own_word_is_refused_with_its_place() -> None:
 
 
 def test_an_unknown_document_is_refused() -> None:
-    with pytest.raises(ContractError, match=r"unknown document 'wiki': expected that of the dialect, or one that openapi/documents"):
+    with pytest.raises(ContractError, match=r"unknown document 'wiki': expected that of the dialect"):
         authority_of("wiki#request", "mindie-llm-2.3")
 
 

@@ -171,6 +171,6 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_dialect_is_refused_with_a_list_of_known_ones(page: Path) -> None:
     for result in (run(drift, page, "--dialect", "unknown"), run(read, page, "--extends", "unknown")):
         assert result.exit_code == 2
-        assert "unknown dialect 'unknown': expected one of " in result.stderr
+        assert "unknown dialect 'unknown': expected the path of a .yaml file, or one of " in result.stderr
         assert "mindie-vllm" in result.stderr
     assert run(drift, page).exit_code == 2
