@@ -1,4 +1,4 @@
-"""Load a description to compare: from a dialect's name, a dialect's YAML file, or a description's JSON file."""
+"""Load a description to compare: from a dialect's name, a dialect file, or a description's JSON file."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from openapi.contract.contract import ContractError, load, load_file, names
+from openapi.contract.contract import ContractError, load
 from openapi.description.description import REQUEST, describe
 
-DIALECT_FILES: Final = (".yaml", ".yml")
 DESCRIPTION_FILES: Final = (".json",)
 
 
 def load_description(name: str) -> dict[str, Any]:
-    """Load the description of a dialect, of a dialect's YAML file, or from a description's JSON file.
+    """Load the description of a dialect, as `load` names it, or from a description's JSON file.
 
     Raises ContractError, in one line, if `name` is anything else or the file is invalid.
     """
-    if name in names():
-        return describe(load(name))
     path = Path(name)
-    if path.suffix not in (*DIALECT_FILES, *DESCRIPTION_FILES):
-        known = ", ".join(sorted(names()))
-        raise ContractError(f"unknown dialect {name!r}: expected a .yaml or .json file, or one of {known}")
+    if path.suffix not in DESCRIPTION_FILES:
+        return describe(load(name))
     try:
-        return describe(load_file(path)) if path.suffix in DIALECT_FILES else _load_json(path)
+        return _load_json(path)
     except OSError as error:
         raise ContractError(f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -256,8 +256,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "expected id and summary": {"summary": "x", "steps": [STEP]},
     "both strings": {"id": "x", "summary": None, "steps": [STEP]},
     "and steps": {"id": "x", "summary": "x", "steps": []},
-    r"unknown keys: \['expect'\]": {"id": "x", "summary": "x", "steps": [STEP], "expect": "answer"},
-    r"invalid step: unknown keys: \['stream'\]": {"id": "x", "summary": "x", "steps": [{**STEP, "stream": True}]},
+    r"unknown key expect": {"id": "x", "summary": "x", "steps": [STEP], "expect": "answer"},
+    r"invalid step; unknown key stream": {"id": "x", "summary": "x", "steps": [{**STEP, "stream": True}]},
 }
 
 

@@ -35,14 +35,14 @@ def test_dialects_files_and_saved_descriptions_can_be_compared(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("unknown", None, "unknown dialect 'unknown': expected a .yaml or .json file, or one of mindie, "),
+        ("unknown", None, "unknown dialect 'unknown': expected the path of a .yaml file, or one of mindie, "),
         ("gone.json", None, "gone.json: No such file or directory"),
         ("bad.json", b"{", "bad.json:1:2: invalid JSON: Expecting property name"),
         ("bytes.json", b"\xff", "bytes.json: invalid encoding: expected UTF-8"),
         ("list.json", b"[]", "list.json: invalid description"),
         ("other.json", b'{"openapi": "3.1.0", "info": {}}', "other.json: invalid description"),
         ("bad.yaml", b"a: [", "bad.yaml:"),
-        ("empty.yaml", b"", "empty.yaml: invalid dialect: expected a mapping, got nothing"),
+        ("empty.yaml", b"", "empty.yaml: invalid dialect: expected a mapping with id, title and document"),
     ],
 )
 def test_an_invalid_source_is_refused_in_one_line(
