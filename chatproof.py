@@ -102,8 +102,12 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "dialect": CommandGroup(
-        "Bring your own dialect: check the file of a vendor's API.",
+        "Bring your own dialect: import, check and document a vendor's API.",
         {
+            "new": Command(
+                "openapi.dialect_commands:new", "Write a dialect file from an OpenAPI description or a page."
+            ),
+            "docs": Command("openapi.dialect_commands:docs", "Render the reference page of a dialect in Markdown."),
             "check": Command(
                 "conformance.cli.dialect_check_command:check_dialect",
                 "Validate a dialect file, and judge its reference server.",

@@ -1,0 +1,1 @@
+"""What vendors publish, written as dialect files: OpenAPI descriptions and pages of documentation."""

@@ -1,0 +1,71 @@
+"""Write a dialect file: its identity, its document, the delta on the dialect that it extends, and what is left to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openapi.importing.todo import Todo
+    from openapi.reading.compare.delta_placement import DeltaTree
+
+LINE_WIDTH: Final = 110
+SECTIONS: Final = ("add", "replace", "remove")
+
+
+@dataclass(frozen=True, slots=True)
+class DialectHead:
+    """The first lines of a dialect file: comments, the identity of the dialect, and its document."""
+
+    comments: Sequence[str]
+    id: str
+    title: str
+    document: dict[str, Any]
+    extends: str
+
+
+def write_dialect(head: DialectHead, tree: DeltaTree, todos: Iterable[Todo]) -> str:
+    """Return the text of the file, in block style with one fact on a line."""
+    listed = [str(todo) for todo in todos]
+    body: dict[str, Any] = {
+        "id": head.id,
+        "aliases": [],
+        "title": head.title,
+        "document": head.document,
+        "documents": {},
+        "extends": head.extends,
+        **{key: getattr(tree, key) for key in SECTIONS if getattr(tree, key)},
+        "sentences": [],
+        **({"todo": listed} if listed else {}),
+    }
+    parts = [_dump({key: value}) for key, value in body.items()]
+    return "".join(f"# {line}\n" for line in head.comments) + _join(list(body), parts)
+
+
+def _join(keys: Sequence[str], parts: Sequence[str]) -> str:
+    """Join the keys of the file, with a blank line around long ones."""
+    text = ""
+    for key, part in zip(keys, parts, strict=True):
+        text += f"\n{part}" if key in (*SECTIONS, "sentences", "todo") else part
+    return text
+
+
+def _dump(value: Any) -> str:
+    text: str = yaml.dump(
+        value, Dumper=_BlockDumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=LINE_WIDTH
+    )
+    return text
+
+
+class _BlockDumper(yaml.SafeDumper):
+    """Dumps YAML in block style: lists are indented, and repeated values are written in full."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - PyYAML's
+        return super().increase_indent(flow, False)

@@ -1,0 +1,53 @@
+"""What a source states about a chat-completions interface, before it is compared with another dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from openapi.contract.parameter import ABSENT
+
+if TYPE_CHECKING:
+    from openapi.importing.todo import Todo
+    from openapi.schema.json_schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class StatedParameter:
+    """One field of the request body.
+
+    schema: of the values other than null.
+    nullable: whether null is accepted; None if the source does not say.
+    default: ABSENT if the source states no default, or describes it in words (`default_note`).
+    summary: the source's own words, empty if it has none.
+    """
+
+    name: str
+    schema: Schema
+    required: bool
+    nullable: bool | None
+    default: Any = ABSENT
+    default_note: str | None = None
+    summary: str = ""
+
+
+@dataclass(slots=True)
+class StatedInterface:
+    """A chat-completions interface; None stands for a part that the source does not state.
+
+    schemas: the named schemas to which parameters and answers refer.
+    answer, chunk: the schemas of a whole answer and of one event of a stream.
+    statuses: the HTTP statuses of errors.
+    """
+
+    title: str
+    version: str
+    path: str | None = None
+    models_path: str | None = None
+    auth: Literal["none", "bearer"] | None = None
+    parameters: dict[str, StatedParameter] = field(default_factory=dict)
+    schemas: dict[str, Schema] = field(default_factory=dict)
+    answer: Schema | None = None
+    chunk: Schema | None = None
+    errors: dict[str, Schema | None] = field(default_factory=dict)
+    todos: list[Todo] = field(default_factory=list)

@@ -1,0 +1,174 @@
+"""Write a stated interface as the delta of a dialect on the dialect that it extends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jsonschema_rs
+
+from openapi.contract.loading import expand_value
+from openapi.contract.parameter import ABSENT
+from openapi.contract.resolution import identify_item
+from openapi.importing.canonical_schema import same_values
+from openapi.importing.schema_placement import SchemaPlacement, reachable
+from openapi.importing.todo import Todo
+from openapi.reading.compare.delta_placement import DeltaTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.importing.interface import StatedInterface, StatedParameter
+    from openapi.schema.json_schema import Schema
+
+Tree = dict[str, Any]
+ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
+OTHERS_WORDS: Final = ("levels", "origins", "interpretation", "ground", "default_as")
+"""What the extended dialect says about its own document's statement on a parameter."""
+
+
+class InterfaceDelta:
+    """The delta of an interface on one dialect, and what a person has to decide."""
+
+    def __init__(self, interface: StatedInterface, dialect: str) -> None:
+        self.tree = DeltaTree(dialect)
+        self.todos = list(interface.todos)
+        self._interface = interface
+        inherited = self.tree.get("schemas")
+        unstated = [{"$ref": f"#/components/schemas/{name}"} for key, name, _ in ROOTS if getattr(interface, key) is None]
+        self._placement = SchemaPlacement(self.tree, interface.schemas, inherited, reachable(unstated, inherited))
+        self._set_endpoint()
+        for parameter in interface.parameters.values():
+            known = self.tree.get(f"parameters/{parameter.name}")
+            self._change(parameter, known) if known is not None else self._add(parameter)
+        for key, name, part in ROOTS:
+            stated = getattr(interface, key)
+            if stated is not None:
+                self._placement.place(stated, {"$ref": f"#/components/schemas/{name}"}, f"#{part}")
+        self._remove_others()
+        self._list_statuses()
+
+    def _set_endpoint(self) -> None:
+        stated = self._interface
+        for key, value in (("path", stated.path), ("models_path", stated.models_path)):
+            if value is not None and self.tree.get(f"endpoint/{key}") != value:
+                self.tree.set(f"endpoint/{key}", value)
+        if stated.path is not None:
+            self.tree.set("endpoint/source", "#endpoint/url")
+        if stated.auth is not None:
+            self.tree.set("auth", {"scheme": stated.auth, "source": "#auth"})
+
+    def _change(self, parameter: StatedParameter, known: Tree) -> None:
+        """State a parameter that the extended dialect has, with the source's own facts."""
+        at = f"parameters/{parameter.name}"
+        self.tree.set(f"{at}/source", f"#request/{parameter.name}")
+        if not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
+            placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
+            self.tree.set(f"{at}/schema", placed)
+        self.tree.set(f"{at}/null_value", _null_value(parameter.nullable))
+        if bool(known.get("required")) != parameter.required:
+            self.tree.set(f"{at}/required", parameter.required)
+        for key, value in (("default", parameter.default), ("default_note", parameter.default_note or ABSENT)):
+            if value is ABSENT:
+                self._remove(f"{at}/{key}")
+            elif key not in known or repr(known[key]) != repr(value):
+                self.tree.set(f"{at}/{key}", value)
+        for key in OTHERS_WORDS:
+            self._remove(f"{at}/{key}")
+        for other in known.get("needs", {}):
+            if other not in self._interface.parameters:
+                self._remove(f"{at}/needs/{other}")
+        validator = self._validator(parameter.schema)
+        neutral = [value for value in known.get("neutral", ()) if _accepts(validator, value, parameter.nullable)]
+        if neutral != list(known.get("neutral", ())):
+            self.tree.set(f"{at}/neutral", neutral)
+        for probe in known.get("probes", ()):
+            if not _follows(probe, validator):
+                self._remove(f"{at}/probes/{identify_item(probe)}")
+
+    def _add(self, parameter: StatedParameter) -> None:
+        row: Tree = {
+            "summary": parameter.summary or parameter.name,
+            "source": f"#request/{parameter.name}",
+            **({"required": True} if parameter.required else {}),
+            "schema": self._placement.place(parameter.schema, None, f"#request/{parameter.name}"),
+            **({} if parameter.default is ABSENT else {"default": parameter.default}),
+            **({} if parameter.default_note is None else {"default_note": parameter.default_note}),
+            "null_value": _null_value(parameter.nullable),
+        }
+        self.tree.set(f"parameters/{parameter.name}", row)
+
+    def _validator(self, schema: Schema) -> jsonschema_rs.Validator:
+        return jsonschema_rs.validator_for({**schema, "components": {"schemas": self._interface.schemas}})
+
+    def _remove_others(self) -> None:
+        """Remove the parameters that the source does not have, and what only concerns them."""
+        stated = self._interface.parameters
+        gone = [name for name in self.tree.get("parameters") if name not in stated]
+        for name in gone:
+            self._remove(f"parameters/{name}")
+        for name, row in self.tree.get("rules").items():
+            if set(_mentioned(row)) & set(gone) or not self._keeps(row):
+                self._remove(f"rules/{name}")
+        for name, row in self.tree.get("requirements").items():
+            if _parameter_of(row["source"]) in gone:
+                self._remove(f"requirements/{name}")
+
+    def _keeps(self, rule: Tree) -> bool:
+        """Return whether the parameters of a rule's example still have valid values."""
+        stated = self._interface.parameters
+        return all(
+            _accepts(self._validator(stated[name].schema), value, stated[name].nullable)
+            for name, value in (rule.get("kept") or {}).items()
+            if name in stated
+        )
+
+    def _list_statuses(self) -> None:
+        known = {str(row["status"]) for row in self.tree.get("errors/kinds").values()}
+        others = [status for status in self._interface.errors if status not in known]
+        if others:
+            text = f"statuses {', '.join(others)} are not among the inherited errors: set errors/kinds"
+            self.todos.append(Todo("errors", "responses", text))
+
+    def _remove(self, path: str) -> None:
+        *steps, last = path.split("/")
+        holder = self.tree.get("/".join(steps)) if "probes" not in steps else {last: None}
+        if isinstance(holder, dict) and last in holder:
+            self.tree.remove.append(path)
+
+
+def _null_value(nullable: bool | None) -> Tree:
+    """Return whether null is accepted. A type that leaves null out is a weaker word than a sentence about null."""
+    if nullable is None:
+        return {"expect": "accept", "level": "MAY", "ground": "silence"}
+    return {"expect": "accept", "level": "MUST"} if nullable else {"expect": "reject", "level": "SHOULD"}
+
+
+def _accepts(validator: jsonschema_rs.Validator, value: Any, nullable: bool | None) -> bool:
+    return nullable is not False if value is None else validator.is_valid(value)
+
+
+def _follows(probe: Tree, validator: jsonschema_rs.Validator) -> bool:
+    """Return whether a probe of the extended dialect follows from the new schema, and from nothing else."""
+    if {"interpretation", "source", "ground"} & set(probe) or probe.get("level", "MUST") != "MUST":
+        return False
+    return bool(validator.is_valid(expand_value(probe["value"]))) == (probe["expect"] == "accept")
+
+
+def _mentioned(rule: Tree) -> Iterator[str]:
+    """Yield the names of the parameters that a rule is about."""
+    yield from filter(None, [rule.get("trigger")])
+    yield from rule.get("broken") or ()
+    yield from rule.get("kept") or ()
+    waiting = [rule.get("schema")]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            yield from node.get("properties", {})
+            waiting += [item for key, item in node.items() if key != "properties"]
+
+
+def _parameter_of(source: str) -> str:
+    anchor = source.partition("#")[2]
+    return anchor.split("/")[1] if anchor.startswith("request/") else ""
