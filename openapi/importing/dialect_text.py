@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from openapi.reading.compare.delta_placement import DeltaTree
 
 LINE_WIDTH: Final = 110
+FOLDED: Final = 80  # characters of a string that is folded over several lines instead of quoted
 SECTIONS: Final = ("add", "replace", "remove")
 
 
@@ -28,7 +29,9 @@ class DialectHead:
     extends: str
 
 
-def write_dialect(head: DialectHead, tree: DeltaTree, todos: Iterable[Todo]) -> str:
+def write_dialect(
+    head: DialectHead, tree: DeltaTree, sentences: Sequence[dict[str, Any]], todos: Iterable[Todo]
+) -> str:
     """Return the text of the file, in block style with one fact on a line."""
     listed = [str(todo) for todo in todos]
     body: dict[str, Any] = {
@@ -39,7 +42,7 @@ def write_dialect(head: DialectHead, tree: DeltaTree, todos: Iterable[Todo]) -> 
         "documents": {},
         "extends": head.extends,
         **{key: getattr(tree, key) for key in SECTIONS if getattr(tree, key)},
-        "sentences": [],
+        "sentences": list(sentences),
         **({"todo": listed} if listed else {}),
     }
     parts = [_dump({key: value}) for key, value in body.items()]
@@ -62,10 +65,22 @@ def _dump(value: Any) -> str:
 
 
 class _BlockDumper(yaml.SafeDumper):
-    """Dumps YAML in block style: lists are indented, and repeated values are written in full."""
+    """Dumps YAML in block style: lists are indented, repeated values are written in full, quotes are double."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - PyYAML's
         return super().increase_indent(flow, False)
+
+    def represent_string(self, text: str) -> yaml.ScalarNode:
+        """Quote a string only if it would have another meaning without quotes."""
+        node = self.represent_str(text)
+        plain = self.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
+        if not plain or text[:1] in _INDICATORS or ": " in text or " #" in text or text != text.strip() or not text:
+            node.style = ">" if len(text) > FOLDED and "\n" not in text and text == text.strip() else '"'
+        return node
+
+
+_INDICATORS: Final = frozenset("#&*!|>%@`\"'[]{},?:-")
+_BlockDumper.add_representer(str, _BlockDumper.represent_string)

@@ -37,7 +37,8 @@ class StatedInterface:
 
     schemas: the named schemas to which parameters and answers refer.
     answer, chunk: the schemas of a whole answer and of one event of a stream.
-    statuses: the HTTP statuses of errors.
+    errors: the HTTP statuses of errors, with the schema of the body.
+    unsupported: parameters that the source lists as not supported.
     """
 
     title: str
@@ -50,4 +51,5 @@ class StatedInterface:
     answer: Schema | None = None
     chunk: Schema | None = None
     errors: dict[str, Schema | None] = field(default_factory=dict)
+    unsupported: list[str] = field(default_factory=list)
     todos: list[Todo] = field(default_factory=list)

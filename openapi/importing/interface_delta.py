@@ -11,6 +11,7 @@ from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import identify_item
 from openapi.importing.canonical_schema import same_values
 from openapi.importing.schema_placement import SchemaPlacement, reachable
+from openapi.importing.sentences import parameter_sentences
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
 
@@ -36,6 +37,9 @@ class InterfaceDelta:
         inherited = self.tree.get("schemas")
         unstated = [{"$ref": f"#/components/schemas/{name}"} for key, name, _ in ROOTS if getattr(interface, key) is None]
         self._placement = SchemaPlacement(self.tree, interface.schemas, inherited, reachable(unstated, inherited))
+        self.sentences = [
+            row for item in interface.parameters.values() for row in parameter_sentences(item, interface.schemas)
+        ]
         self._set_endpoint()
         for parameter in interface.parameters.values():
             known = self.tree.get(f"parameters/{parameter.name}")
@@ -44,6 +48,8 @@ class InterfaceDelta:
             stated = getattr(interface, key)
             if stated is not None:
                 self._placement.place(stated, {"$ref": f"#/components/schemas/{name}"}, f"#{part}")
+        if interface.unsupported:
+            self.tree.set("unsupported", interface.unsupported)
         self._remove_others()
         self._list_statuses()
 
@@ -60,11 +66,14 @@ class InterfaceDelta:
     def _change(self, parameter: StatedParameter, known: Tree) -> None:
         """State a parameter that the extended dialect has, with the source's own facts."""
         at = f"parameters/{parameter.name}"
-        self.tree.set(f"{at}/source", f"#request/{parameter.name}")
+        if known["source"] != f"#request/{parameter.name}":
+            self.tree.set(f"{at}/source", f"#request/{parameter.name}")
         if not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
             self.tree.set(f"{at}/schema", placed)
-        self.tree.set(f"{at}/null_value", _null_value(parameter.nullable))
+        null = _null_value(parameter.nullable)
+        if {key: value for key, value in known["null_value"].items() if key != "source"} != null:
+            self.tree.set(f"{at}/null_value", null)
         if bool(known.get("required")) != parameter.required:
             self.tree.set(f"{at}/required", parameter.required)
         for key, value in (("default", parameter.default), ("default_note", parameter.default_note or ABSENT)):

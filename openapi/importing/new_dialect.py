@@ -49,7 +49,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
         _pin(source, options, name, interface.title, interface.version),
         base.name,
     )
-    return write_dialect(head, delta.tree, delta.todos)
+    return write_dialect(head, delta.tree, delta.sentences, delta.todos)
 
 
 def _pin(source: SourceFile, options: ImportOptions, name: str, title: str, version: str) -> dict[str, Any]:

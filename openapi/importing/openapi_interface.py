@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import jsonschema_rs
+
 from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import ContractError
 from openapi.importing.chat_operation import find_chat_operation, find_models_path
+from openapi.importing.described_facts import DEFAULT_NOTE
 from openapi.importing.interface import StatedInterface, StatedParameter
 from openapi.importing.null_values import split_null
 from openapi.importing.references import follow
@@ -47,6 +50,8 @@ def read_interface(document: Mapping[str, Any], name: str, path: str | None = No
         interface.todos.append(Todo("endpoint", chat.pointer, f"other chat operations: {', '.join(chat.others)}"))
     interface.models_path = find_models_path(document, chat)
     _read_auth(document, chat, interface)
+    unsupported = (info or {}).get("x-unsupported")
+    interface.unsupported = [str(item) for item in unsupported] if isinstance(unsupported, list) else []
     _read_request(document, chat, reader, interface, name)
     _read_answers(document, chat, reader, interface)
     interface.schemas = reader.schemas
@@ -106,10 +111,18 @@ class _Request:
             target, inner = split_null(self._reader.schemas[schema["$ref"].rpartition("/")[2]])
             if inner:
                 schema, nullable = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}, True
-        default = schema.pop("default", ABSENT)
-        if default is None and not nullable:
+        default, note = schema.pop("default", ABSENT), schema.pop(DEFAULT_NOTE, None)
+        if default is not ABSENT and not self._is_valid(schema, default, nullable):
+            self._reader.add_todo(name, "default", f"the default {default!r} is not a valid value")
             default = ABSENT
-        return StatedParameter(name, schema, required, nullable, default)
+        return StatedParameter(name, schema, required, nullable, default, None if default is not ABSENT else note)
+
+    def _is_valid(self, schema: Schema, value: Any, nullable: bool) -> bool:
+        if value is None:
+            return nullable
+        return bool(
+            jsonschema_rs.is_valid({**schema, "components": {"schemas": self._reader.schemas}}, value)
+        )
 
 
 def _join(forms: list[Schema]) -> Schema:

@@ -7,6 +7,7 @@ name gets the stated schema. Capabilities and limits of our own server, which no
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.importing.canonical_schema import canonical, same_values
@@ -47,12 +48,11 @@ class SchemaPlacement:
                 return {**_notes(schema), "$ref": REFERENCE + name}
             like = dereference(like, self._inherited)
         if "$ref" in schema:
-            name = schema["$ref"].removeprefix(REFERENCE)
-            if name not in self._inherited and self._claim(name, schema):
-                if self._placed[name][1]:
-                    self._placed[name] = (self._placed[name][0], False)
-                    self._tree.set(f"schemas/{name}", self._inside(schema, like, at))
-                return {**_notes(schema), "$ref": REFERENCE + name}
+            name = self._free_name(schema["$ref"].removeprefix(REFERENCE), schema)
+            if self._placed[name][1]:
+                self._placed[name] = (self._placed[name][0], False)
+                self._tree.set(f"schemas/{name}", self._inside(schema, like, at))
+            return {**_notes(schema), "$ref": REFERENCE + name}
         return self._inside(schema, like, at)
 
     def _claim(self, name: str, schema: Schema) -> bool:
@@ -61,6 +61,11 @@ class SchemaPlacement:
             return False
         form = canonical(schema, self._stated)
         return self._placed.setdefault(name, (form, True))[0] == form
+
+    def _free_name(self, name: str, schema: Schema) -> str:
+        """Return a name for a schema that the extended dialect does not use: `Name`, else `Name2` and so on."""
+        candidates = chain([name], (f"{name}{number}" for number in count(2)))
+        return next(item for item in candidates if item not in self._inherited and self._claim(item, schema))
 
     def _inside(self, schema: Schema, like: Schema | None, at: str) -> Schema:
         schema = dereference(schema, self._stated)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.resolution import ContractError
+from openapi.importing.described_facts import add_described_facts
 from openapi.importing.merged_schema import merge_all
 from openapi.importing.null_values import add_null
 from openapi.importing.references import follow
@@ -105,6 +106,8 @@ class SchemaReader:
         schema = self._with_all(schema, node, pointer, subject)
         if "discriminator" in node:
             self._set_discriminator(schema, node["discriminator"], pointer, subject)
+        if subject and isinstance(node.get("description"), str):
+            schema = self._described(schema, node["description"], pointer, subject)
         return add_null(schema) if node.get("nullable") is True else schema
 
     def _keyword(self, key: str, value: Any, node: Mapping[str, Any], pointer: str, subject: str) -> Schema:
@@ -165,6 +168,13 @@ class SchemaReader:
         for contradiction in contradictions:
             self.add_todo(subject, f"{pointer}/allOf", contradiction)
         return merged
+
+    def _described(self, schema: Schema, description: str, pointer: str, subject: str) -> Schema:
+        name = re.split(r"[.\[]", subject.rstrip("[]"))[-1]
+        schema, left = add_described_facts(schema, description, name, self.schemas)
+        for text in left:
+            self.add_todo(subject, f"{pointer}/description", text)
+        return schema
 
     def _set_discriminator(self, schema: Schema, stated: Any, pointer: str, subject: str) -> None:
         """Let each alternative state the value that chooses it."""

@@ -65,6 +65,12 @@ def contract_facts(contract: Contract) -> dict[tuple[str, str], ContractFact]:
     return facts
 
 
+def schema_fact(schema: Schema, schemas: Mapping[str, Schema]) -> Fact:
+    """Return what a schema states about its value, without the fields and elements below it."""
+    reader = _SchemaReader(schemas)
+    return reader.fact("request", "", reader.forms(schema, "", ""))
+
+
 def _with_parameter(fact: Fact, parameter: Parameter) -> Fact:
     """Add what a parameter states outside its schema. Null is stated only if its requirement level is MUST."""
     null_is_stated = parameter.null.keyword is Keyword.MUST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.resolution import copy_tree
@@ -37,6 +38,22 @@ def is_expressible(attribute: str, fact: Fact) -> bool:
             for interval in fact.range
         )
     return attribute in _EXPRESSIBLE
+
+
+def close_ends(fact: Fact) -> Fact:
+    """Return the fact with the ends of its range included where the page does not say whether they are.
+
+    `between 0 and 2` includes 0 and 2 in ordinary English.
+    """
+    closed = tuple(
+        replace(
+            interval,
+            low_open=False if interval.low_open is None else interval.low_open,
+            high_open=False if interval.high_open is None else interval.high_open,
+        )
+        for interval in fact.range
+    )
+    return replace(fact, range=closed)
 
 
 def make_schema(fact: Fact) -> Schema:

@@ -14,7 +14,7 @@ from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
 from openapi.reading.grammar.clauses import join
-from openapi.reading.grammar.interval import same_values
+from openapi.reading.grammar.interval import meet, same_values
 from openapi.reading.grammar.statement import UNSTATED, Statement
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ def _agreed(attribute: str, statements: Sequence[Statement]) -> Statement | None
     """Return the most precise statement, or None if the statements contradict each other."""
     best, *others = statements
     for statement in others:
-        if attribute in RANGES and same_values(best.value, statement.value, whole=False):
+        if attribute in RANGES and (both := meet(best.value, statement.value)) is not None:
+            best = replace(best, value=both, text=f"{best.text}; {statement.text}")
+        elif attribute in RANGES and same_values(best.value, statement.value, whole=False):
             best = min(best, statement, key=lambda item: str(item.value).count("None"))
         elif type(statement.value) is not type(best.value) or statement.value != best.value:
             return None

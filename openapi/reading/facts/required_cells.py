@@ -11,8 +11,8 @@ from openapi.reading.grammar.types import parse_types, type_statements
 from openapi.reading.grammar.vocabulary import normalize
 
 _WORDS: Final = {
-    "yes": ("required", "mandatory", "必选", "必填", "是", "yes"),
-    "no": ("optional", "可选", "选填", "否", "no"),
+    "yes": ("required", "mandatory", "必选", "必填", "必须", "是", "yes", "y", "true", "✓", "✔", "✔️", "✅"),
+    "no": ("optional", "可选", "选填", "否", "非必选", "非必填", "no", "n", "false", "✗", "✘", "×", "❌", "-"),
 }
 _BY_WORD: Final = {word: answer for answer, words in _WORDS.items() for word in words}
 _WHEN: Final = re.compile(

@@ -120,8 +120,9 @@ def _read_longest(
 
 
 def _normalize_clause(text: str) -> str:
-    """Normalize the characters and spaces of a clause and remove its full stop."""
-    return " ".join(normalize(text).split()).rstrip("。.").rstrip()
+    """Normalize the characters and spaces of a clause, and remove its full stop and spaces in front of separators."""
+    words = " ".join(normalize(text).split()).rstrip("。.").rstrip()
+    return re.sub(r" (?=[,;])", "", words)
 
 
 def _is_comma(text: str, at: int) -> bool:

@@ -74,6 +74,20 @@ def same_values(left: Range, right: Range, *, whole: bool) -> bool:
     return len(one) == len(other) and all(map(_same_interval, one, other))
 
 
+def meet(one: Range, other: Range) -> Range | None:
+    """Join a lower and an upper bound that are stated separately; None if these are not one of each."""
+    if len(one) != 1 or len(other) != 1:
+        return None
+    low, high = (one[0], other[0]) if one[0].high is None else (other[0], one[0])
+    if low.high is not None or low.low is None or high.high is None or high.low not in (None, 0):
+        return None
+    if high.low == 0 and high.low_open is None:
+        return None
+    if not isinstance(low.low, str) and not isinstance(high.high, str) and low.low > high.high:
+        return None
+    return (Interval(low.low, high.high, low.low_open, high.high_open),)
+
+
 def _same_interval(one: Interval, other: Interval) -> bool:
     def same_openness(left: bool | None, right: bool | None) -> bool:
         return left is None or right is None or left == right

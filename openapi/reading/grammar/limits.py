@@ -7,9 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.interval import Interval
-from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import SIZE, comparison_interval, parse_size
+from openapi.reading.grammar.vocabulary import COMPARISON, SIZE, comparison_interval, parse_size
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
@@ -19,6 +19,11 @@ _SPAN: Final = rf"(?P<low>{COUNT})\s*[~-]\s*(?P<high>{COUNT})"
 _PRODUCT: Final = rf"(?P<limit>{COUNT})\s*(?:\((?P<product>{COUNT}(?:\s*\*\s*{COUNT})+)\))?"
 _FORMATS: Final = frozenset(
     "JPG JPEG PNG GIF BMP WEBP MP4 AVI WMV MOV MKV WEBM MP3 WAV FLAC OGG M4A".split()  # noqa: SIM905 - a word list
+)
+_CHARACTERS: Final = frozenset({"character", "characters", "chars", "字符"})
+_UNIT: Final = (
+    r"(?P<unit>characters?|chars|字符|tokens?|items?|elements?|entries|sequences|strings|stop sequences|stop words"
+    r"|stop strings|values|tools|functions|messages|个|项)"
 )
 _MEDIUM: Final = r"(?:images?|videos?|video files?|audios?|audio files?|图片|视频|音频)"
 
@@ -49,6 +54,16 @@ def _at_least(attribute: str, at: str = "") -> Build:
     return lambda match, _name: [
         Statement(attribute, (comparison_interval(match["compared"].lower(), int(match["limit"])),), at=at)
     ]
+
+
+def _counted(match: re.Match[str], _name: str) -> list[Statement]:
+    """Read a limit on a number of things: characters are the length of a string, tokens a value, others elements."""
+    unit = match["unit"].lower()
+    attribute = "length" if unit in _CHARACTERS else "range" if unit.startswith("token") else "items"
+    interval = comparison_interval(match["compared"].lower(), int(match["limit"].replace(",", "")))
+    if attribute != "range" and interval.low is None:
+        interval = Interval(0, interval.high, high_open=interval.high_open)
+    return [Statement(attribute, (interval,))]
 
 
 def _always(*statements: Statement) -> Build:
@@ -110,6 +125,12 @@ RULES: Final = (
     rule(rf"the number of elements (?:is|must be) at least (?P<low>{COUNT})", _from("items")),
     rule(rf"列表元素(?:个数|数量)[为是]\s*{_SPAN}个?", _span("items")),
     rule(rf"the number of elements (?:is|must be) {_SPAN}", _span("items")),
+    rule(
+        rf"(?:(?:must |can )?(?:have|contain|be|specify|provide|supports?) )?"
+        rf"(?P<compared>{COMPARISON})(?: length)?(?: is|:)?\s*(?P<limit>\d+(?:,\d{{3}})*)\s*{_UNIT}(?: long| in length)?",
+        _counted,
+        Preceding.READ,
+    ),
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
     rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
     rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),

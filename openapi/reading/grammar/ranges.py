@@ -12,7 +12,15 @@ from openapi.reading.grammar.vocabulary import COMPARISON, NAME, NUMBER, SET, co
 if TYPE_CHECKING:
     import re
 
-_LEAD: Final = r"(?:取值)?范围[为是:]?\s*|(?:the )?(?:value )?range(?: is|:)? |(?:the value )?must be in "
+    from openapi.reading.grammar.rule import Build
+
+_LEAD: Final = (
+    r"(?:取值)?范围[为是:]?\s*"
+    r"|(?:the )?(?:(?:value|valid|allowed|accepted|supported|required|permitted) )?range(?: is|:| of|: from)?\s*"
+    r"|(?:(?:the value |it )?(?:must|should) be |is )?(?:with)?in (?:the )?(?:(?:closed )?(?:range|interval)(?: of| from)? )?"
+    r"|(?:the value )?must be in "
+)
+_SUBJECT: Final = r"(?:(?:accepts |allows |supports |takes )?(?:the |a |an )?(?:value|number|integer|float|scalar|decimal|penalty)s? )?"
 _MUST: Final = r"(?:the value )?must be |the value is "
 _ONE: Final = rf"(?:{SET}|{NUMBER})"
 _OR: Final = r"\s*(?:或者|或|\bor\b)\s*"
@@ -44,6 +52,26 @@ def _between(match: re.Match[str], _name: str) -> list[Statement] | None:
     return [Statement("range", (Interval(low, high, ends, ends),))] if low < high else None
 
 
+def _chain(match: re.Match[str], name: str) -> list[Statement] | None:
+    """Read `0 <= x <= 2`; the name between the signs is that of the parameter, or stands for any value."""
+    if match["self"].lower() not in (name.lower(), "x", "value", "n", "v"):
+        return None
+    low, high = parse_number(match["low"]), parse_number(match["high"])
+    opened = (match["left"] in ("<",), match["right"] in ("<",))
+    return [Statement("range", (Interval(low, high, *opened),))] if low < high else None
+
+
+def _named(match: re.Match[str], name: str) -> list[Statement] | None:
+    """Read `x >= 0`."""
+    if match["self"].lower() not in (name.lower(), "x", "value"):
+        return None
+    return _compared(match, name)
+
+
+def _sign(low: int, *, opened: bool) -> Build:
+    return lambda _match, _name: [Statement("range", (Interval(low, low_open=opened),))]
+
+
 def _up_to_another(match: re.Match[str], name: str) -> list[Statement] | None:
     if match[2].lower() != name.lower():
         return None
@@ -58,6 +86,27 @@ RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
     rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
     rule(_COMPARED, _compared, Preceding.READ),
+    rule(rf"{_SUBJECT}(?:must be |is )?(?:with)?in (?:the )?(?:range |interval )?(?P<sets>{SET})", _sets, Preceding.READ),
+    rule(rf"(?P<one>{COMPARISON})(?: is|:| =|=)?\s*(?P<bound>{NUMBER})(?P<other>(?!))?", _compared, Preceding.READ),
+    rule(rf"(?P<sets>{SET}(?:{_OR}{_ONE})*)", _sets, Preceding.READ),
+    rule(
+        rf"(?P<low>{NUMBER})\s*(?P<left><=?|≤)\s*(?P<self>{NAME})\s*(?P<right><=?|≤)\s*(?P<high>{NUMBER})",
+        _chain,
+        Preceding.READ,
+    ),
+    rule(rf"(?:{_LEAD})(?P<low>{NUMBER})\s*(?P<left><=?|≤)\s*(?P<self>{NAME})\s*(?P<right><=?|≤)\s*(?P<high>{NUMBER})", _chain),
+    rule(rf"(?:{_LEAD})?(?P<self>{NAME})\s*{_COMPARED}", _named, Preceding.READ),
+    rule(rf"(?P<self>{NAME})\s*(?:∈|in)\s*(?P<sets>{SET})", _sets, Preceding.READ),
+    rule(rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
+         r"(?P<closed>,? inclusive| \(inclusive\))?", _between, Preceding.READ),
+    rule(
+        rf"{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?(?:between|from) (?P<low>{NUMBER})"
+        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
+        _between,
+        Preceding.READ,
+    ),
+    rule(r"(?:must be |a )?positive(?: integer| number| value)?", _sign(0, opened=True), Preceding.READ),
+    rule(r"(?:must be |a )?non-?negative(?: integer| number| value)?", _sign(0, opened=False), Preceding.READ),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
     rule(
         rf"(?:(?:the value )?(?:is|must be) )?between (?P<low>{NUMBER}) and (?P<high>{NUMBER})"

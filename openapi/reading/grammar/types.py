@@ -13,15 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _WORD: Final = rf"{TYPE}(?:\s*(?:types?|format|类型|格式))?"
-_OR: Final = r"(?:\s+or\s+(?:the\s+|an?\s+)?|\s*/\s*|或者|或)"
+_OR: Final = r"(?:\s+or\s+(?:the\s+|an?\s+)?|\s*/\s*|\s*\|\s*|或者|或)"
 _LEAD: Final = r"(?:(?:the )?(?:value|type|parameter) is (?:of )?(?:(?:the|an?) )?|类型[为是]|(?:the|an?) )?"
 _LIST: Final = rf"{_WORD}(?:{_OR}{_WORD})*"
+_UNION: Final = re.compile(r"(union|optional)\[.*\]", re.IGNORECASE)
 _SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECASE)
 
 
 def parse_types(words: str) -> list[Type] | None:
     """Parse type words such as `List[string]类型或者string类型`; None if one of the words is not a type."""
-    types = [parse_type(_SUFFIX.sub("", part)) for part in re.split(_OR, words, flags=re.IGNORECASE)]
+    union = _UNION.fullmatch(words.strip())
+    if union:
+        words = words.strip()[len(union[1]) + 1 : -1]
+        parts = [*re.split(r"\s*,\s*(?![^\[]*\])", words), *(["null"] if union[1].lower() == "optional" else [])]
+    else:
+        parts = re.split(_OR, words, flags=re.IGNORECASE)
+    types = [parse_type(_SUFFIX.sub("", part)) for part in parts]
     return None if None in types else [parsed for parsed in types if parsed is not None]
 
 
@@ -68,6 +75,22 @@ def _values(match: re.Match[str], _name: str) -> list[Statement]:
     return [Statement("enum", tuple(quoted[1:-1] for quoted in re.findall(QUOTED, words)))]
 
 
+def _listed(match: re.Match[str], name: str) -> list[Statement] | None:
+    """Read values without quotes, separated by commas, bars or words; the announcement says that these are all."""
+    words = re.sub(r"^\[(.*)\]$", r"\1", match["tokens"].strip())
+    parts = re.split(r"\s*(?:,|;|\||、|/|\bor\b|\band\b|或者?|和)\s*", words)
+    values = [_value(part.strip().strip("'")) for part in parts if part.strip()]
+    if len(values) < 2 and "enum" not in match[0].lower():
+        return None
+    kinds = {type(value) for value in values}
+    if None in values:
+        values.remove(None)
+        return [Statement("enum", tuple(values)), Statement("nullable", True)]
+    if kinds == {bool}:
+        return [Statement("types", ("boolean",))]
+    return [Statement("enum", tuple(dict.fromkeys(values)))]
+
+
 def _unary(match: re.Match[str], _name: str) -> list[Statement]:
     return [Statement("enum", (match[1],)), Statement("unread", match[2])]
 
@@ -76,6 +99,14 @@ def _reasons(match: re.Match[str], _name: str) -> list[Statement]:
     return [Statement("enum", (match[1], match[2])), Statement("nullable", True)]
 
 
+_TOKEN: Final = rf"(?:{QUOTED}|'[^']*'|{NUMBER}|[A-Za-z_][\w.:-]*)"
+_BETWEEN: Final = r"\s*(?:,\s*(?:or\b|and\b)?|;|\||、|/|\bor\b|\band\b|或者?|和)\s*"
+_TOKENS: Final = rf"(?P<tokens>\[?{_TOKEN}(?:{_BETWEEN}{_TOKEN})*\]?)"
+_ANNOUNCED: Final = (
+    r"(?:(?:the )?(?:possible|supported|available|allowed|accepted|valid|permitted) (?:values?|options|choices)"
+    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?|支持)(?:\s*[:=为是])?\s*"
+)
+_CHOSEN: Final = r"(?:(?:the value )?(?:must|should|can|may)(?: only)? be |is |currently )?(?:one of|either)(?: the values?)?:? "
 _ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
 
 RULES: Final = (
@@ -106,6 +137,7 @@ RULES: Final = (
         rf"|(?:possible|supported|available) values(?: are)?:? (?P<listed>{QUOTED}(?:, {QUOTED})*,? and {QUOTED})",
         _values,
     ),
+    rule(rf"(?:{_ANNOUNCED}|{_CHOSEN}){_TOKENS}", _listed, Preceding.READ),
     rule(r"([\w.]+) for unary requests( and [\w.]+ for streaming responses)", _unary),
     rule(rf"this will be ({NAME}) if .*?, ({NAME}) if .*?, or null when .*", _reasons),
 )

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
 
 LITERAL: Final = rf"(?:{QUOTED}|{NUMBER}|true\b|false\b|null\b)"
+_LITERALS_OF_PYTHON: Final = frozenset({"None", "True", "False"})  # None: is it null, or no default?
+_WORD: Final = r"[A-Za-z_][\w.:/-]*"
+_ONE_STATEMENT: Final = (  # no further clause that states something else
+    r"(?![^.]*[,;]\s*(?:can|may|must|should|cannot|null|range|between|from|min|max|at|up|one|only|required|optional)\b)"
+)
 _NOT_SET: Final = r"(?:not (?:set|passed|provided|specified))"
 _PYTHON: Final = frozenset({"none", "true", "false", "null"})  # resemble a literal, but are not names
 
@@ -29,6 +34,17 @@ def _default(match: re.Match[str], _name: str) -> list[Statement]:
 def _default_by_name(match: re.Match[str], _name: str) -> list[Statement] | None:
     word = match["value"]
     return None if word.lower() in _PYTHON else [Statement("default", DescribedDefault(word))]
+
+
+def _default_word(match: re.Match[str], _name: str) -> list[Statement] | None:
+    """Read a default that is one word: the value itself if the parameter has it, else a description."""
+    word = match["value"]
+    return None if word in _LITERALS_OF_PYTHON else [Statement("default", DescribedDefault(word))]
+
+
+def _default_in_words(match: re.Match[str], _name: str) -> list[Statement] | None:
+    words = match["words"].strip().strip('"')
+    return None if words in _LITERALS_OF_PYTHON or words[:1].isdigit() else [Statement("default", DescribedDefault(words))]
 
 
 def _in_words(words: str) -> Build:
@@ -102,7 +118,13 @@ def _example_statements(value: Any, at: str) -> Iterator[Statement]:
 
 RULES: Final = (
     rule(rf"默认值?[为是:]?\s*(?P<value>{LITERAL})", _default),
-    rule(rf"(?:the )?default(?: value)?(?: is|:)?\s*(?P<value>{LITERAL})", _default),
+    rule(rf"(?:the )?default(?: value)?(?: is|:| =|=)?\s*(?P<value>{LITERAL})", _default),
+    rule(rf"(?:it |the value |this )?defaults? (?:to|is)(?: the value)?:? (?P<value>{LITERAL})", _default),
+    rule(
+        rf"(?:the )?default(?: value)?(?: is|:| =|=)?\s*(?P<value>{LITERAL}),?(?P<rest> (?:where|which) .+)",
+        lambda match, name: [*_default(match, name), Statement("unread", match["rest"])],
+    ),
+    rule(rf"(?P<value>{LITERAL}) (?:is the default|by default|\(default\))", _default, Preceding.READ),
     rule(rf"默认值?[为是:]?(?:[\w\s]*?配置文件中的)?(?P<value>{NAME})", _default_by_name),
     rule(rf"(?:the )?default value(?: is)?(?: the value of)? (?P<value>{NAME})", _default_by_name),
     rule(r"(?:字段|参数)?未设置时,默认值由后端模型确定", _in_words("decided by the backend model")),
@@ -122,6 +144,9 @@ RULES: Final = (
     ),
     rule(r"default: (true|false) if stream=false, (true|false) if stream=true", _of_stream),
     rule(r"default: (?P<value>all tokens)", _in_words("all tokens")),
+    rule(rf"(?:defaults? to|(?:the )?default(?: value)?(?: is|:| =|=))\s*'?(?P<value>{_WORD})'?", _default_word),
+    rule(rf"(?P<value>{_WORD}) (?:is the default|by default)", _default_word, Preceding.READ),
+    rule(rf"(?:the )?defaults?(?: value)?:? (?!(?:is |to )?{LITERAL})(?:is |to )?(?!(?:value|is|to)\b){_ONE_STATEMENT}(?P<words>[^.]{{1,120}})", _default_in_words, Preceding.READ),
     rule(r"(?:取值)?(?:可以?|允许)为null", _null(True)),
     rule(r"(?:取值)?(?:不能|不可以?|不允许)为null", _null(False)),
     rule(r"(?:also, )?(?:(?:the value )?can be null|null is allowed)", _null(True)),

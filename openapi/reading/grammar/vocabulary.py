@@ -28,19 +28,28 @@ _NORMALIZED: Final = str.maketrans(
 
 _TYPES: Final = {
     "string": ("string", "character string", "str", "字符串"),
-    "boolean": ("boolean", "bool", "布尔", "布尔型"),
+    "boolean": ("boolean", "bool", "布尔", "布尔型", "布尔值"),
     "integer": ("integer", "int", "整型", "整数"),
-    "number": ("float", "number", "double", "浮点", "浮点型", "浮点数"),
+    "number": ("float", "number", "double", "decimal", "浮点", "浮点型", "浮点数"),
     "array": ("list", "array", "列表", "数组"),
-    "object": ("dict", "object", "json schema", "字典", "对象"),
-    "null": ("null",),
+    "object": ("dict", "dictionary", "object", "map", "json schema", "json object", "json", "字典", "对象"),
+    "null": ("null", "none", "nil"),
 }
 _BY_WORD: Final = {word: name for name, words in _TYPES.items() for word in words}
 _SIZED: Final = re.compile(r"(u?int)_?(8|16|32|64)(?:_t)?")
-_LIST: Final = re.compile(r"(?:list|array)\[\s*(\w+)\s*\]|(?:list|array) of (\w+?)s?", re.IGNORECASE)
+_LIST: Final = re.compile(
+    r"(?:list|array)\s*[\[<(]\s*(?P<inside>.+)\s*[\])>]|(?:list|array) of (?P<plural>\w[\w ]*?)s?"
+    r"|(?P<suffixed>.+)\[\]",
+    re.IGNORECASE,
+)
+_QUALIFIED: Final = re.compile(  # integer($int32), number <float>, enum<string>, dict[str, int]
+    r"(?P<type>\w+)\s*[(<]\s*\$?(?P<format>u?int(?:8|16|32|64)|float|double)\s*[)>]"
+    r"|enum\s*[<(\[]\s*(?P<of>\w+)\s*[>)\]]|(?P<mapping>dict|map|record|object)\s*[\[<].*[\]>]",
+    re.IGNORECASE,
+)
 
 TYPE: Final = (
-    r"(?:(?:[Ll]ist|[Aa]rray)(?:\[\s*\w+\s*\]| of \w+)|JSON schema|[Cc]haracter string"
+    r"(?:(?:[Ll]ist|[Aa]rray)(?:[\[<]\s*\w+\s*[\]>]| of \w+)|JSON (?:schema|object)|[Cc]haracter string|[a-z]+\[\]"
     r"|字符串|布尔型?|整型|整数|浮点型?|浮点数|列表|数组|字典|对象|[A-Za-z]+_?\d*(?:_t)?)"
 )
 
@@ -50,8 +59,11 @@ _SIZE: Final = re.compile(rf"({NUMBER})\s*([KMG]?B)")
 
 # The bound that a comparison sets, and "open" if the bound itself is excluded
 _COMPARISONS: Final = {
-    (">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"): "low",
-    (">", "大于", "greater than", "more than"): "low open",
+    (
+        *(">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"),
+        *("no less than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
+    ): "low",
+    (">", "大于", "greater than", "more than", "above", "larger than"): "low open",
     (
         "<=",
         "≤",
@@ -62,8 +74,19 @@ _COMPARISONS: Final = {
         "less than or equal to",
         "at most",
         "no more than",
+        "not more than",
+        "up to",
+        "cannot exceed",
+        "must not exceed",
+        "max",
+        "max.",
+        "maximum",
+        "maximum of",
+        "maximum value",
+        "最大值",
+        "最大",
     ): "high",
-    ("<", "小于", "less than"): "high open",
+    ("<", "小于", "less than", "below", "smaller than"): "high open",
 }
 _BY_COMPARISON: Final = {word: end for words, end in _COMPARISONS.items() for word in words}
 COMPARISON: Final = (
@@ -91,11 +114,16 @@ def normalize(text: str) -> str:
 
 
 def parse_type(word: str) -> Type | None:
-    """Parse a type such as `uint64_t`, `List[string]`, `array of strings` or `字符串`; None for other words."""
+    """Parse a type such as `uint64_t`, `List[string]`, `string[]`, `integer($int32)` or `字符串`; None for other words."""
     word = word.strip().lower()
     if inside := _LIST.fullmatch(word):
-        element = parse_type(inside[1] or inside[2])
+        element = parse_type(inside["inside"] or inside["plural"] or inside["suffixed"])
         return element and Type("array", element=element)
+    if qualified := _QUALIFIED.fullmatch(word):
+        if qualified["format"] is None:
+            return Type("object") if qualified["mapping"] else parse_type(qualified["of"])
+        plain, sized = parse_type(qualified["type"]), parse_type(qualified["format"])
+        return Type(plain.name, sized.format if sized else None) if plain else None
     if sized := _SIZED.fullmatch(word):
         return Type("integer", f"{sized[1]}{sized[2]}")
     name = _BY_WORD.get(word)

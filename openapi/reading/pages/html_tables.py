@@ -85,7 +85,7 @@ def _of_html(table: Tag) -> _Table:
         for tag in row.find_all(["td", "th"], recursive=False):
             while (down, across) in filled:
                 across += 1
-            cell = Cell(tuple(_items(tag)), tag.sourceline or line)
+            cell = Cell(tuple(cell_items(tag)), tag.sourceline or line)
             wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
             filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
             across += wide
@@ -99,7 +99,7 @@ def _span(tag: Tag, name: str) -> int:
     return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() else 1
 
 
-def _items(tag: Tag) -> Iterator[Item]:
+def cell_items(tag: Tag) -> Iterator[Item]:
     """Yield the paragraphs and list entries of a cell."""
     words: list[str] = []
     line, depth = tag.sourceline or 0, 0

@@ -8,6 +8,7 @@ from openapi.reading.facts.fact import Fact, is_stated
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.pages.columns import detect_part
+from openapi.reading.grammar.statement import DescribedDefault
 from openapi.reading.pages.page import read_page
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PARAGRAPHS_FACTS, PIPED, PIPED_FACTS
 from openapi.tests.reading.pages import MARKDOWN, MARKDOWN_FACTS, NESTED, read
@@ -50,10 +51,8 @@ def test_a_column_of_defaults_is_read_like_a_sentence_about_them() -> None:
     table = [f"| {name} | {kind} | no | {default} | Lamp. |" for name, kind, default in rows]
     page = ["| Parameter | Type | Required | Default | Description |", "|---|---|---|---|---|", *table, ""]
     actual = read("\n".join(page))
-    assert {"watts": 40} == {fact.path: fact.default for fact in actual.facts if is_stated("default", fact.default)}
-    assert {"dimmed": "Default: as wired"} == {
-        fact.path: text for fact in actual.facts for text in fact.unread if "Default" in text
-    }
+    stated = {fact.path: fact.default for fact in actual.facts if is_stated("default", fact.default)}
+    assert {"watts": 40, "dimmed": DescribedDefault("as wired")} == stated
 
 
 def test_pure_html_is_read_without_its_comments() -> None:

@@ -57,7 +57,7 @@ def test_other_wordings_are_unread(text: str) -> None:
             },
             (),
         ),
-        ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
+        ("int (default: the moon)", {"types": ("integer",), "default": "the moon"}, ()),
         ("blob (optional)", {}, ("blob (optional)",)),
     ],
 )
