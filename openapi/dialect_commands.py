@@ -22,15 +22,23 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid source
 @click.option("--extends", required=True, metavar="DIALECT", help="Dialect that the new one extends, such as openai.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: stdout.")
 @click.option("--id", "name", metavar="ID", help="Id of the new dialect. Default: from the title of the source.")
+@click.option("--title", help="Title of the new dialect. Default: that of the source.")
 @click.option("--vendor", help="Vendor of the interface. Default: the title of the source.")
 @click.option("--url", help="Where the source is published. Default: its URL or file name.")
 @click.option("--path", metavar="PATH", help="Path of the chat operation, if a description has several.")
 def new(
-    source: str, extends: str, out: Path | None, name: str | None, vendor: str | None, url: str | None, path: str | None
+    source: str,
+    extends: str,
+    out: Path | None,
+    name: str | None,
+    title: str | None,
+    vendor: str | None,
+    url: str | None,
+    path: str | None,
 ) -> None:
     """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server."""
     try:
-        options = ImportOptions(extends, datetime.now(tz=UTC).date(), name, vendor, url, path)
+        options = ImportOptions(extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path)
         text = import_source(read_source(source), options)
     except ContractError as error:
         _stop(str(error))

@@ -13,7 +13,7 @@ from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import same_values
 from openapi.reading.grammar.statement import DescribedDefault
-from openapi.reading.pages.html_tables import cell_items
+from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.row import Cell, Rows, TableRow
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ class StatedParameter:
     nullable: whether null is accepted; None if the source does not say.
     default: ABSENT if the source states no default, or describes it in words (`default_note`).
     summary: the source's own words, empty if it has none.
+    silent: which of `schema`, `default`, `required` and `null` the source leaves to the extended dialect.
     """
 
     name: str
@@ -29,6 +30,7 @@ class StatedParameter:
     default: Any = ABSENT
     default_note: str | None = None
     summary: str = ""
+    silent: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ class StatedInterface:
     schemas: the named schemas to which parameters and answers refer.
     answer, chunk: the schemas of a whole answer and of one event of a stream.
     errors: the HTTP statuses of errors, with the schema of the body.
+    mentioned: parameters of which the source only describes fields or elements.
     unsupported: parameters that the source lists as not supported.
     """
 
@@ -51,5 +54,6 @@ class StatedInterface:
     answer: Schema | None = None
     chunk: Schema | None = None
     errors: dict[str, Schema | None] = field(default_factory=dict)
+    mentioned: set[str] = field(default_factory=set)
     unsupported: list[str] = field(default_factory=list)
     todos: list[Todo] = field(default_factory=list)

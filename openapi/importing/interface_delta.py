@@ -68,24 +68,33 @@ class InterfaceDelta:
         at = f"parameters/{parameter.name}"
         if known["source"] != f"#request/{parameter.name}":
             self.tree.set(f"{at}/source", f"#request/{parameter.name}")
-        if not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
+        if "schema" not in parameter.silent and not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
             self.tree.set(f"{at}/schema", placed)
         null = _null_value(parameter.nullable)
-        if {key: value for key, value in known["null_value"].items() if key != "source"} != null:
+        if "null" not in parameter.silent and {key: value for key, value in known["null_value"].items() if key != "source"} != null:
             self.tree.set(f"{at}/null_value", null)
-        if bool(known.get("required")) != parameter.required:
+        if "required" not in parameter.silent and bool(known.get("required")) != parameter.required:
             self.tree.set(f"{at}/required", parameter.required)
+        if "default" not in parameter.silent:
+            self._set_default(parameter, known, at)
+        if "schema" not in parameter.silent:
+            self._follow_schema(parameter, known, at)
+        for other in known.get("needs", {}):
+            if other not in self._interface.parameters:
+                self._remove(f"{at}/needs/{other}")
+
+    def _set_default(self, parameter: StatedParameter, known: Tree, at: str) -> None:
         for key, value in (("default", parameter.default), ("default_note", parameter.default_note or ABSENT)):
             if value is ABSENT:
                 self._remove(f"{at}/{key}")
             elif key not in known or repr(known[key]) != repr(value):
                 self.tree.set(f"{at}/{key}", value)
+
+    def _follow_schema(self, parameter: StatedParameter, known: Tree, at: str) -> None:
+        """Remove what the extended dialect derives from its own document, and what contradicts the new schema."""
         for key in OTHERS_WORDS:
             self._remove(f"{at}/{key}")
-        for other in known.get("needs", {}):
-            if other not in self._interface.parameters:
-                self._remove(f"{at}/needs/{other}")
         validator = self._validator(parameter.schema)
         neutral = [value for value in known.get("neutral", ()) if _accepts(validator, value, parameter.nullable)]
         if neutral != list(known.get("neutral", ())):
@@ -112,7 +121,7 @@ class InterfaceDelta:
     def _remove_others(self) -> None:
         """Remove the parameters that the source does not have, and what only concerns them."""
         stated = self._interface.parameters
-        gone = [name for name in self.tree.get("parameters") if name not in stated]
+        gone = [name for name in self.tree.get("parameters") if name not in stated and name not in self._interface.mentioned]
         for name in gone:
             self._remove(f"parameters/{name}")
         for name, row in self.tree.get("rules").items():

@@ -5,19 +5,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import ContractError, load
 from openapi.importing.dialect_text import DialectHead, write_dialect
 from openapi.importing.interface_delta import InterfaceDelta
 from openapi.importing.openapi_interface import is_description, read_interface
+from openapi.importing.page_interface import read_page_interface
 from openapi.importing.source import parse_mapping
+from openapi.reading.facts.facts import cells_line, read_facts
+from openapi.reading.pages.page import read_page
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import date
-    from pathlib import PurePath
 
     from openapi.importing.source import SourceFile
+
+_BLOCK: Final = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<content>.*?)^(?P=fence)", re.MULTILINE | re.DOTALL)
+
+_TITLE: Final = re.compile(
+    r"^title:\s*[\"']?([^\n\"']+)|^\#{1,2}\s+([^\n]+)|<h1[^>]*>([^\0]*?)</h1>|<title>([^\0]*?)</title>", re.MULTILINE
+)
+MAX_TITLE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,7 @@ class ImportOptions:
     extends: str
     retrieved: date
     id: str | None = None
+    title: str | None = None
     vendor: str | None = None
     url: str | None = None
     path: str | None = None
@@ -36,20 +47,43 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
     """Return the text of a dialect file. Raises ContractError, in one line, for a source that cannot be read."""
     base = load(options.extends)
     text = _decode(source)
-    document = parse_mapping(text)
-    if document is None or not is_description(document):
-        raise ContractError(f"{source.name}: not an OpenAPI description")
-    interface = read_interface(document, source.name, options.path)
+    document = _find_description(text)
+    responses: dict[str, Any] = {}
+    if document is not None:
+        interface = read_interface(document, source.name, options.path)
+        what = f"OpenAPI {document.get('openapi')}"
+    else:
+        facts = read_facts(read_page(source.content, source.name), strict=False)
+        interface, responses = read_page_interface(facts, base, options.title or _page_title(text) or source.name)
+        what = f"{facts.form}, {facts.rows} rows, {cells_line(facts)}"
+    title = options.title or interface.title
     delta = InterfaceDelta(interface, base.name)
-    name = options.id or _identifier(interface.title)
-    head = DialectHead(
-        [f"{interface.title}, imported from {source.name}."],
-        name,
-        interface.title,
-        _pin(source, options, name, interface.title, interface.version),
-        base.name,
-    )
+    for path, value in responses.items():
+        delta.tree.set(path, value)
+    name = options.id or _identifier(title)
+    pin = _pin(source, options, name, title, interface.version)
+    comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]
+    head = DialectHead(comments, name, title, pin, base.name)
     return write_dialect(head, delta.tree, delta.sentences, delta.todos)
+
+
+def _find_description(text: str) -> Mapping[str, Any] | None:
+    """Return the OpenAPI description that a text is, or that a block of it contains; None if there is none."""
+    document = parse_mapping(text) if not text.lstrip().startswith("<") else None
+    if is_description(document):
+        return document
+    for block in _BLOCK.finditer(text):
+        document = parse_mapping(block["content"]) if "openapi" in block["content"] else None
+        if is_description(document):
+            return document
+    return None
+
+
+def _page_title(text: str) -> str:
+    """Return the first heading of a page of Markdown or HTML; empty if it has none."""
+    match = _TITLE.search(text)
+    words = next(filter(None, match.groups()), "") if match else ""
+    return " ".join(re.sub(r"<[^>]+>|[`*#]", "", words).split())[:MAX_TITLE]
 
 
 def _pin(source: SourceFile, options: ImportOptions, name: str, title: str, version: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class SchemaPlacement:
         schema = dereference(schema, self._stated)
         like = dereference(like, self._inherited) if like else {}
         placed: Schema = {key: like[key] for key in CARRIED if key in like}
-        for key, value in schema.items():
+        for key, value in sorted(schema.items(), key=lambda item: item[0] != "type"):
             if key == "properties":
                 known = like.get("properties", {})
                 placed[key] = {

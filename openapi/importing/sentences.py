@@ -22,18 +22,18 @@ def parameter_sentences(parameter: StatedParameter, schemas: Schemas) -> Iterato
     """Yield a sentence about the presence of a parameter and one about its values, as rows of `sentences`."""
     name = parameter.name
     at = f"parameters/{name}"
-    if parameter.required:
+    if parameter.required and "required" not in parameter.silent:
         yield _row(f"{name}-required", f"{name} is required", name, [f"{at}/required"])
-    elif parameter.default is not ABSENT:
+    elif parameter.default is not ABSENT and not parameter.required:
         value = json.dumps(parameter.default, ensure_ascii=False)
         yield _row(f"{name}-default", f"{name} is optional; its default is {value}", name, [f"{at}/default"])
     elif parameter.default_note:
         words = f"{name} is optional; its default is {parameter.default_note}"
         yield _row(f"{name}-default", words, name, [f"{at}/default_note"])
     values = notation(parameter.schema, schemas)
-    if not dereference(parameter.schema, schemas) or values == "anything":
+    if "schema" in parameter.silent or not dereference(parameter.schema, schemas) or values == "anything":
         return
-    null, places = (" or null", [f"{at}/null_value"]) if parameter.nullable else ("", [])
+    null, places = (" or null", [f"{at}/null_value"]) if parameter.nullable and "null" not in parameter.silent else ("", [])
     yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [f"{at}/schema", *places])
 
 

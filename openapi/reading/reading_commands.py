@@ -15,7 +15,7 @@ from openapi.contract.contract import ContractError, load
 from openapi.reading.compare.delta import nearest_dialect, render_delta
 from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import ExplainedRow, explain, find_stale
-from openapi.reading.facts.facts import Facts, read_facts
+from openapi.reading.facts.facts import Facts, cells_line, read_facts
 from openapi.reading.pages.page import read_page
 
 if TYPE_CHECKING:
@@ -85,12 +85,6 @@ def summary_line(facts: Facts, explained: list[ExplainedRow], contract: Contract
     differences = ", ".join(f"{count} {name}" for name, count in counted.items())
     which = f"{'the pinned' if pinned else 'not the pinned'} {contract.document.id}"
     return f"{contract.name}: {differences}. Page: {which}, {facts.form}, {facts.rows} rows, {cells_line(facts)}."
-
-
-def cells_line(facts: Facts) -> str:
-    """Format the number of cells that were read."""
-    count = facts.count
-    return f"{count.read} cells read, {count.partly} in part, {count.unread} not read"
 
 
 def _json_row(row: ExplainedRow) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class _SchemaReader:
             items=_sizes([s for s in schemas if "array" in _types(s)], "Items"),
             characters=_upper_limit(schemas, "x-maxCharacters"),
             media_bytes=_upper_limit(schemas, "x-maxMediaBytes"),
-            formats=tuple(sorted(name for schema in schemas for name in schema.get("x-mediaFormats", ()))),
+            formats=tuple(sorted({name for schema in schemas for name in schema.get("x-mediaFormats", ())})),
         )
 
     def below(self, part: Part, path: str, forms: Sequence[_Form]) -> Iterator[ContractFact]:
@@ -201,7 +201,7 @@ def _sizes(schemas: Sequence[Schema], of: str) -> Range:
 
 
 def _upper_limit(schemas: Sequence[Schema], keyword: str) -> Range:
-    return tuple(Interval(0, schema[keyword]) for schema in schemas if keyword in schema)
+    return tuple(dict.fromkeys(Interval(0, schema[keyword]) for schema in schemas if keyword in schema))
 
 
 def _required(name: str, schemas: Sequence[Schema]) -> str:
@@ -218,7 +218,7 @@ def _required(name: str, schemas: Sequence[Schema]) -> str:
         return "by some forms"
     without = [schema for schema in objects if schema not in requiring and name in schema["properties"]]
     if not without:
-        return f"when {tag}={'|'.join(sorted(str(schema['properties'][tag]['const']) for schema in requiring))}"
+        return f"when {tag}={'|'.join(sorted({str(schema['properties'][tag]['const']) for schema in requiring}))}"
     alternatives = {
         other for schema in without for branch in schema.get("anyOf", ()) for other in branch.get("required", ())
     } - {name}

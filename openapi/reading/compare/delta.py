@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -10,7 +11,7 @@ from openapi.contract.contract import load, names
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.delta_placement import DeltaTree
 from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
-from openapi.reading.compare.schema_keywords import branch_of, is_expressible, make_schema, update_schema
+from openapi.reading.compare.schema_keywords import branch_of, close_ends, is_expressible, make_schema, update_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from openapi.reading.compare.drift import DriftRow, Key
     from openapi.reading.facts.facts import Facts
 
+UNSTATED_NULL: Final = {"expect": "accept", "level": "MAY", "ground": "silence"}
 LINE_WIDTH = 1000  # prevents PyYAML from wrapping texts
 
 
@@ -39,13 +41,19 @@ class DialectDelta:
     """The delta of a page on one dialect.
 
     tree: the values that the page states.
-    by_hand: differences that a delta cannot express.
+    by_hand: differences that a delta cannot express, each with its line in the page.
     unstated: values that only the dialect states about parameters of the page; the page may have dropped or lost them.
     """
 
     def __init__(self, facts: Facts, contract: Contract) -> None:
+<<<<<<< HEAD
         self.tree = DeltaTree(contract.location)
         self.by_hand: list[str] = []
+=======
+        self.tree = DeltaTree(contract.name)
+        facts = replace(facts, facts=tuple(map(close_ends, facts.facts)))
+        self.by_hand: list[tuple[Fact, str]] = []
+>>>>>>> fe497c3 (Import pages: tables in any column order, lists, ParamField blocks)
         self.unstated: list[str] = []
         self._known = contract_facts(contract)
         self._schemas: dict[str, Tree] = {}  # path -> the schema that the delta has for it
@@ -75,7 +83,7 @@ class DialectDelta:
         for name in news:
             if name not in outside and (len(paths) > 1 or not is_expressible(name, fact)):
                 where = " and ".join(paths)
-                self.by_hand.append(f"{fact.part} {fact.path}: {name} {compared[name].page}, in {where}")
+                self.by_hand.append((fact, f"{name} {compared[name].page}, in {where}"))
         self.unstated += [f"{fact.part} {fact.path}: {name} {compared[name].contract}" for name in unstated]
 
     def _set_schema(self, fact: Fact, path: str, paths: Sequence[str], news: list[str], unstated: list[str]) -> None:
@@ -121,14 +129,14 @@ class DialectDelta:
         for name in ATTRIBUTES:
             value = getattr(fact, name)
             if name not in covered and is_stated(name, value) and not is_expressible(name, fact):
-                self.by_hand.append(f"{fact.part} {path}: {name} {format_value(name, value)}")
+                self.by_hand.append((fact, f"{name} {format_value(name, value)}"))
         if not is_parameter:
             return
         row: Tree = {
             "summary": path,
             "source": f"#request/{path}",
             "schema": schema,
-            "null_value": _null(True, "MAY") if fact.nullable is None else _null(fact.nullable),
+            "null_value": UNSTATED_NULL if fact.nullable is None else _null(fact.nullable),
             **({"required": True} if fact.required == "yes" else {}),
             **_default(fact),
         }
@@ -139,7 +147,7 @@ class DialectDelta:
         is_element = path.endswith("[]")
         parent_path, name = (path[:-2], "") if is_element else path.rpartition(".")[::2]
         if parent_path not in self._schemas:
-            self.by_hand.append(f"{fact.part} {path}: new, but the delta has no schema for its parent")
+            self.by_hand.append((fact, "new, but the delta has no schema for its parent"))
             return
         self._schemas[path] = schema
         if is_element:
@@ -169,8 +177,8 @@ def _default(fact: Fact) -> Mapping[str, Any]:
     return {"default": fact.default}
 
 
-def _null(allowed: bool, level: str = "MUST") -> Tree:
-    return {"expect": "accept" if allowed else "reject", "level": level}
+def _null(allowed: bool) -> Tree:
+    return {"expect": "accept" if allowed else "reject", "level": "MUST"}
 
 
 def render_delta(facts: Facts, contract: Contract, page: str) -> str:
@@ -189,7 +197,7 @@ def render_delta(facts: Facts, contract: Contract, page: str) -> str:
     unread = [f"line {passage.line}: {passage.text}: {passage.reason}" for passage in facts.unread]
     unread += [f"line {fact.line} {fact.part} {fact.path}: {words}" for fact in facts.facts for words in fact.unread]
     lines += [text.rstrip()]
-    lines += _comments("to be set by hand", delta.by_hand)
+    lines += _comments("to be set by hand", (f"{fact.part} {fact.path}: {text}" for fact, text in delta.by_hand))
     lines += _comments(
         f"stated by {contract.name} but not by the page: dropped, lost, or from another document", delta.unstated
     )

@@ -22,6 +22,13 @@ class DeltaTree:
         """Return the value that the dialect has at a path, or None."""
         return _get(self._tree, path)
 
+    def final(self, path: str) -> Any:
+        """Return the value at a path after the delta, or None; removed values count as there."""
+        for outer, value in {**self.add, **self.replace}.items():
+            if path == outer or path.startswith(f"{outer}/"):
+                return _get(value, path.removeprefix(outer).removeprefix("/"))
+        return self.get(path)
+
     def can_set(self, path: str) -> bool:
         """Return whether `set` accepts a path: one in the dialect's tree, or inside a value that the delta sets."""
         enclosing = self._enclosing(path)

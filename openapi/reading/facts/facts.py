@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
-from openapi.reading.grammar.clauses import join
+from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
 from openapi.reading.grammar.statement import UNSTATED, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from openapi.reading.grammar.clauses import ParsedText
     from openapi.reading.pages.row import Rows, TableRow, UnreadPassage
 
 
@@ -47,12 +46,16 @@ class Facts:
     rows: int
 
 
-def read_facts(page: Rows) -> Facts:
-    """Read the facts of a page. Rows about one path become one fact, without the attributes in which they differ."""
+def read_facts(page: Rows, *, strict: bool = True) -> Facts:
+    """Read the facts of a page. Rows about one path become one fact, without the attributes in which they differ.
+
+    strict: whether the description of a parameter counts as unread without a word that may state a fact, if the table
+        has no column for the requirements on the value.
+    """
     facts: dict[tuple[str, str], Fact] = {}
     counts: Counter[str] = Counter()
     for row in page.rows:
-        parsed = _read_row(row, counts)
+        parsed = _read_row(row, counts, strict=strict)
         for fact in _row_facts(row, _path(row, facts), parsed):
             key = (fact.part, fact.path)
             facts[key] = _join_facts(facts[key], fact) if key in facts else fact
@@ -65,7 +68,7 @@ def read_facts(page: Rows) -> Facts:
     )
 
 
-def _read_row(row: TableRow, counts: Counter[str]) -> ParsedText:
+def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedText:
     """Read all cells of a row and count them; the name counts as a cell that was read."""
     name = row.path[-1]
     cells: list[ParsedText] = []
@@ -76,7 +79,10 @@ def _read_row(row: TableRow, counts: Counter[str]) -> ParsedText:
     if row.value:
         cells.append(read_cell(row.value, name))
     if row.prose:  # without a value column, the description of a parameter contains its requirements
-        cells.append(read_cell(row.prose, name, prose=row.value is not None or row.part != "request"))
+        cells.append(read_cell(row.prose, name, prose=not strict or row.value is not None or row.part != "request"))
+    for header, cell in row.others:
+        parsed = read_cell(cell, name, prose=True)
+        cells.append(ParsedText(parsed.statements, tuple(f"{header}: {text}" for text in parsed.unread)))
     counts["read"] += 1
     for cell in cells:
         counts["read" if not cell.unread else "partly" if cell.statements else "unread"] += 1
@@ -179,3 +185,9 @@ def _same_value(attribute: str, one: Any, other: Any) -> bool:
 def unread_numbers(fact: Fact) -> tuple[str, ...]:
     """Return every number in the unread text of a fact, in order."""
     return tuple(re.findall(r"(?<!\w)-\d+(?:\.\d+)?|\d+(?:\.\d+)?", " ".join(fact.unread)))
+
+
+def cells_line(facts: Facts) -> str:
+    """Format the number of cells that were read."""
+    count = facts.count
+    return f"{count.read} cells read, {count.partly} in part, {count.unread} not read"

@@ -100,7 +100,7 @@ RULES: Final = (
     rule(rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
          r"(?P<closed>,? inclusive| \(inclusive\))?", _between, Preceding.READ),
     rule(
-        rf"{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?(?:between|from) (?P<low>{NUMBER})"
+        rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?(?:between|from) (?P<low>{NUMBER})"
         rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,

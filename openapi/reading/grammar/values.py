@@ -142,7 +142,11 @@ RULES: Final = (
         rf"if {_NOT_SET}, the generation will stop once EOS token is generated",
         _in_words("until the end-of-sequence token"),
     ),
-    rule(r"default: (true|false) if stream=false, (true|false) if stream=true", _of_stream),
+    rule(
+        r"default: (true|false) (?:if stream=false|for a non-streamed response),"
+        r" (true|false) (?:if stream=true|for a stream)",
+        _of_stream,
+    ),
     rule(r"default: (?P<value>all tokens)", _in_words("all tokens")),
     rule(rf"(?:defaults? to|(?:the )?default(?: value)?(?: is|:| =|=))\s*'?(?P<value>{_WORD})'?", _default_word),
     rule(rf"(?P<value>{_WORD}) (?:is the default|by default)", _default_word, Preceding.READ),

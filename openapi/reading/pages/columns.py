@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from openapi.reading.grammar.vocabulary import normalize
 from openapi.reading.pages.nesting import DASHES
 
 if TYPE_CHECKING:
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
 
     from openapi.reading.pages.row import Cell, Part
 
-Column = Literal["name", "required", "type", "prose", "value", "default", "support"]
+Column = Literal[
+    "name", "required", "type", "prose", "value", "range", "values", "minimum", "maximum", "default", "support", "other"
+]
 NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
 _HEADERS: dict[Column, tuple[str, ...]] = {
-    "name": ("parameter", "parameter name", "param", "parameters", "field", "name", "参数", "参数名", "参数名称"),
+    "name": (
+        *("parameter", "parameter name", "param", "parameters", "field", "field name", "name", "参数", "参数名"),
+        *("参数名称", "attribute", "property", "key", "argument", "option", "字段", "字段名", "字段名称", "属性", "名称"),
+    ),
     "required": (
         "required",
         "mandatory",
@@ -26,28 +32,59 @@ _HEADERS: dict[Column, tuple[str, ...]] = {
         "是否必选",
         "是否必填",
         "必选/可选",
+        *("required?", "is required", "optional", "presence", "必选", "必填", "必须", "是否必须", "是否必需"),
     ),
-    "type": ("type", "data type", "类型", "参数类型", "数据类型"),
-    "prose": ("description", "说明", "描述", "参数说明"),
-    "value": ("value", "value range", "value requirement", "value requirements", "取值要求", "取值范围", "取值"),
-    "default": ("default", "default value", "默认值"),
+    "type": ("type", "data type", "types", "format", "类型", "参数类型", "数据类型"),
+    "prose": ("description", "descriptions", "desc", "details", "meaning", "说明", "描述", "参数说明", "含义", "备注"),
+    "value": ("value", "value requirement", "value requirements", "constraints", "limits", "取值要求", "取值"),
+    "range": ("range", "valid range", "value range", "allowed range", "范围", "取值范围", "有效范围"),
+    "values": (
+        *("values", "possible values", "allowed values", "accepted values", "valid values", "supported values"),
+        *("available options", "options", "enum", "可选值", "枚举值"),
+    ),
+    "minimum": ("min", "minimum", "min value", "最小值"),
+    "maximum": ("max", "maximum", "max value", "最大值"),
+    "default": ("default", "defaults", "default value", "默认值", "默认"),
 }
+_LEADS: dict[Column, str] = {
+    "range": "Range: ",
+    "values": "Possible values: ",
+    "minimum": "Minimum: ",
+    "maximum": "Maximum: ",
+    "default": "Default: ",
+}
+"""What the header of a column says about each of its cells, as a sentence about the parameter would."""
 _BY_WORD = {word: column for column, words in _HEADERS.items() for word in words}
 
 _PARTS: tuple[tuple[Part, str], ...] = (
     ("request", r"request|请求"),
     ("stream", r"stream|流式"),
-    ("response", r"respon|output|result|响应|输出|结果"),
+    ("response", r"respon|output|result|返回|响应|输出|结果"),
+    ("errors", r"error|错误"),
+    ("request", r"\bbody\b|param|argument|\boptions?\b|\binput\b|参数|入参|chat.?completions?\b"),
 )
 
 
 def parse_column(header: str) -> Column | None:
     """Return the column that a header names; None for an unknown header."""
-    return _BY_WORD.get(" ".join(header.lower().split()))
+    return _BY_WORD.get(" ".join(header.lower().strip("*: ").split()))
+
+
+def parse_any_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
+    """Return the columns of a table of parameters in any order; None if the headers are not those of such a table.
+
+    Unknown columns are `other`. A second column of a kind is unknown, too, except names: those are levels of nesting.
+    """
+    columns: list[Column] = []
+    for header in headers:
+        column = parse_column(header)
+        columns.append("other" if column is None or (column in columns and column != "name") else column)
+    has_facts = set(columns) - {"name", "other", "prose"}
+    return tuple(columns) if "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1 else None
 
 
 def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
-    """Return the columns of a table of parameters; None if the headers are not those of such a table.
+    """Return the columns of a flattened table of parameters; None if the headers are not those of such a table.
 
     Unknown columns between the name and the type are `support`: they mark the products that support a parameter.
     """
@@ -64,20 +101,24 @@ def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
 
 
 def read_value(cells: Mapping[Column, Cell | None]) -> Cell | None:
-    """Return the cell with the requirements on the value, to which a column for the default adds a statement."""
-    value, default = cells.get("value"), cells.get("default")
-    if default is None or not default.items or default.text in DASHES:
-        return value
-    first, *others = default.items
-    stated = (replace(first, text=f"Default: {first.text}"), *others)
-    return replace(default, items=stated) if value is None else replace(value, items=(*value.items, *stated))
+    """Return the cell with the requirements on the value, to which other columns add statements, such as a default."""
+    value = cells.get("value")
+    for column, lead in _LEADS.items():
+        cell = cells.get(column)
+        if cell is None or not cell.items or cell.text in DASHES:
+            continue
+        first, *others = cell.items
+        known = normalize(first.text).lower().startswith(lead.lower().rstrip(": "))
+        stated = (first if known else replace(first, text=f"{lead}{first.text}"), *others)
+        value = replace(cell, items=stated) if value is None else replace(value, items=(*value.items, *stated))
+    return value
 
 
 def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: str) -> Part | None:
     """Detect the part that a table describes from its columns, its first row or its headings; None if none shows it.
 
     Only requests have required parameters, and only events of a stream are called `data`. Of the headings, innermost
-    first, the first one that names a part is used.
+    first, the first one that names a part is used. Of one heading, `response` is a stronger word than `parameter`.
     """
     if "required" in columns:
         return "request"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 PARAGRAPH: Final = 7  # the level of a paragraph
 MAX_TITLE: Final = 300  # characters of a paragraph that may be the title of a table
+_PATH: Final = re.compile(r"(?<![\w.])/[a-z][\w-]*(?:/[\w{}-]+)*", re.IGNORECASE)
+_CHAT: Final = re.compile(r"chat/completions\b", re.IGNORECASE)
 Position = tuple[int, int]  # line and column
 
 
@@ -45,6 +48,18 @@ def enclosing_headings(headings: Sequence[Heading], position: Position) -> list[
             words.append(heading.words)
             level = heading.level
     return words
+
+
+def is_about_other_operation(headings: Sequence[Heading], position: Position) -> bool:
+    """Return whether a position is below a heading with another path than that of chat completions.
+
+    On a page without a heading for chat completions, no position is.
+    """
+    titles = [heading for heading in headings if heading.level < PARAGRAPH]
+    if not any(_CHAT.search(heading.words) for heading in titles):
+        return False
+    above = next((words for words in enclosing_headings(titles, position) if _PATH.search(words)), "")
+    return bool(above) and not _CHAT.search(above)
 
 
 def position_of(tag: Tag) -> Position:

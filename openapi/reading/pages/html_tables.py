@@ -9,20 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bs4 import BeautifulSoup
-from bs4.element import NavigableString, PreformattedString, Tag
+from bs4.element import Tag
 from markdown_it import MarkdownIt
 
-from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_columns, read_value
+from openapi.reading.pages.cell_items import cell_items
+from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_any_columns, read_value
 from openapi.reading.pages.headings import (
     PARAGRAPH,
     Heading,
     Position,
     enclosing_headings,
     find_headings,
+    is_about_other_operation,
     position_of,
     text_of,
 )
+from openapi.reading.pages.name_lists import read_name_lists
+from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import DASHES
+from openapi.reading.pages.param_fields import read_param_fields
 from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
@@ -34,8 +39,6 @@ if TYPE_CHECKING:
     from openapi.reading.pages.row import Part
 
 FORM = "HTML or Markdown tables"
-_BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
-_MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
 _MAX_SPAN = 1000  # columns that a cell may span, as in HTML
 
 
@@ -60,6 +63,9 @@ def read(text: str) -> Rows | None:
     tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
     results = [(table.position, row) for table in (*tables, *_of_markdown(tokens)) for row in _rows(table, headings)]
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
+    results += read_param_fields(soup)
+    results += read_name_lists(tokens, headings)
+    results = [result for result in results if not is_about_other_operation(headings, result[0])]
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in results])
 
@@ -99,41 +105,6 @@ def _span(tag: Tag, name: str) -> int:
     return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() else 1
 
 
-def cell_items(tag: Tag) -> Iterator[Item]:
-    """Yield the paragraphs and list entries of a cell."""
-    words: list[str] = []
-    line, depth = tag.sourceline or 0, 0
-
-    def flush() -> Iterator[Item]:
-        text = " ".join("".join(words).split())
-        words.clear()
-        if text:
-            yield Item(text, depth, line)
-
-    def walk(node: Tag, level: int) -> Iterator[Item]:
-        nonlocal line, depth
-        for child in node.children:
-            if isinstance(child, PreformattedString):
-                continue  # comments and the like
-            if isinstance(child, NavigableString):
-                if not words:
-                    depth, line = level, line
-                words.append(str(child))
-            elif isinstance(child, Tag) and child.name in _BLOCKS:
-                yield from flush()
-                line, depth = child.sourceline or line, level
-                yield from walk(child, level + 1 if child.name in ("ul", "ol") else level)
-                yield from flush()
-            elif isinstance(child, Tag):
-                mark = _MARKS.get(child.name, "")
-                words.append(mark)
-                yield from walk(child, level)
-                words.append(mark)
-
-    yield from walk(tag, 0)
-    yield from flush()
-
-
 def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
     grid: list[list[Cell | None]] = []
     begin = line = 0
@@ -153,11 +124,15 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
 
 def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
     header, *body = table.grid or ((),)
-    columns = parse_columns([cell.text if cell else "" for cell in header])
+    headers = [cell.text if cell else "" for cell in header]
+    columns = parse_any_columns(headers)
     if columns is None:
         return _error_codes(table)
+    order = sorted(range(len(columns)), key=lambda at: columns[at] != "name")  # names first
+    headers, columns = [headers[at] for at in order], tuple(columns[at] for at in order)
+    body = [tuple(cells[at] for at in order) if len(cells) == len(order) else cells for cells in body]
     first = next((cell for row in body[:1] for cell in row if cell), None)
-    titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position)]
+    titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position), headers[0]]
     part = detect_part(columns, titles, first.text if first else "")
     if part is None:
         return [UnreadPassage(table.position[0], NO_PART, " < ".join(titles))]
@@ -177,23 +152,47 @@ def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadP
         if name is None or not fits or any(cells[x] is not name for x in range(depth, names)):
             rows.append(UnreadPassage(line, "the nested levels of this row contradict those of the row above", words))
             continue
-        path, above = (*path[:depth], name.text), cells
-        rows.append(_row(part, path, name.line, columns, cells))
+        written = parse_name(name.text)
+        if written is None:
+            rows.append(UnreadPassage(line, "the row does not begin with a name", words))
+            continue
+        inner = written.inner and names == 1 and bool(path)
+        path = (*path[:1], *written.path) if inner else (*path[:depth], *written.path)
+        above = cells
+        rows.append(_row(part, path, name.line, columns, headers, cells, written.rest))
     return rows
 
 
 def _row(
-    part: Part, path: tuple[str, ...], line: int, columns: Sequence[Column], cells: Sequence[Cell | None]
+    part: Part,
+    path: tuple[str, ...],
+    line: int,
+    columns: Sequence[Column],
+    headers: Sequence[str],
+    cells: Sequence[Cell | None],
+    beside: str,
 ) -> TableRow:
+    """Make the row of a table. `beside`: the words next to the name, such as `optional`."""
     by_column = dict(zip(columns, cells, strict=True))
+    others = [
+        (header, cell)
+        for header, column, cell in zip(headers, columns, cells, strict=True)
+        if column == "other" and cell is not None and cell.items
+    ]
+    required = by_column.get("required")
+    if beside and required is None and beside.lower() in ("required", "optional"):
+        required = Cell((Item(beside, 0, line),), line)
+    elif beside:
+        others.append(("beside the name", Cell((Item(beside, 0, line),), line)))
     return TableRow(
         part=part,
-        path=tuple(step for name in path for step in name.split(".")) if len(path) == 1 else path,
+        path=path,
         line=line,
         type=by_column.get("type"),
-        required=by_column.get("required"),
+        required=required,
         prose=by_column.get("prose"),
         value=read_value(by_column),
+        others=tuple(others),
     )
 
 

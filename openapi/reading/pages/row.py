@@ -38,6 +38,7 @@ class TableRow:
     path: the names that lead to it, outermost first.
     prose: its description.
     value: the requirements on its value, if the table has a column for them.
+    others: the cells of unknown columns, by their headers.
     """
 
     part: Part
@@ -48,6 +49,7 @@ class TableRow:
     prose: Cell | None = None
     value: Cell | None = None
     supported: bool = True
+    others: tuple[tuple[str, Cell], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""Read the chat-completions interface that a vendor's page states, compared with the dialect that is extended.
+
+A page states less than a description: what it leaves out of a parameter that the extended dialect has is inherited.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.contract.parameter import ABSENT
+from openapi.importing.interface import StatedInterface, StatedParameter
+from openapi.importing.null_values import split_null
+from openapi.importing.todo import Todo
+from openapi.reading.compare.delta import DialectDelta
+from openapi.reading.compare.schema_keywords import is_expressible
+from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+
+if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
+    from openapi.reading.facts.facts import Facts
+
+EMPTY: Final = "(the cell is empty)"
+
+
+def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[StatedInterface, dict[str, Any]]:
+    """Return the interface of a page, and the schemas of responses that it changes, by their paths in the tree."""
+    delta = DialectDelta(facts, contract)
+    interface = StatedInterface(title, "undated")
+    request = [fact for fact in facts.facts if fact.part == "request"]
+    for fact in request:
+        if not fact.supported:
+            interface.unsupported.append(fact.path)
+        elif "." not in fact.path and not fact.path.endswith("[]"):
+            interface.parameters[fact.path] = _parameter(fact, request, delta, contract)
+    interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - set(interface.parameters)
+    interface.schemas = {name: delta.tree.final(f"schemas/{name}") for name in delta.tree.get("schemas")}
+    changed = {**delta.tree.add, **delta.tree.replace}
+    responses = {path: value for path, value in changed.items() if path.startswith(("schemas/", "errors/"))}
+    for fact, text in delta.by_hand:
+        interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text))
+    for passage in facts.unread:
+        interface.todos.append(Todo("page", f"line {passage.line}", f"{passage.text}: {passage.reason}"))
+    for fact in facts.facts:
+        for text in fact.unread:
+            interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text or EMPTY))
+    return interface, responses
+
+
+def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: Contract) -> StatedParameter:
+    """Return a parameter with the schema of the delta; what the page does not state is silent."""
+    name = fact.path
+    below = [other for other in request if other.path.startswith((f"{name}.", f"{name}[]"))]
+    stated = [
+        attribute
+        for one in (fact, *below)
+        for attribute in ATTRIBUTES
+        if is_expressible(attribute, one) and is_stated(attribute, getattr(one, attribute))
+    ]
+    silent = {
+        "schema": not stated,
+        "default": fact.default is UNSTATED,
+        "required": fact.required not in ("yes", "no"),
+        "null": fact.nullable is None,
+    }
+    schema, nullable = split_null(delta.tree.final(f"parameters/{name}/schema") or {})
+    described = isinstance(fact.default, DescribedDefault)
+    return StatedParameter(
+        name,
+        schema,
+        fact.required == "yes",
+        fact.nullable if fact.nullable is not None else nullable or None,
+        ABSENT if described or fact.default is UNSTATED else fact.default,
+        str(fact.default) if described else None,
+        silent=frozenset(key for key, value in silent.items() if value and name in contract.parameters),
+    )
+
+
+def _subject(fact: Fact) -> str:
+    return fact.path if fact.part == "request" else f"{fact.part}.{fact.path}"

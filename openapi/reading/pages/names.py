@@ -1,0 +1,39 @@
+"""Read the name of a parameter as pages write it: `messages[].role`, `temperature*`, `n (optional)`, an indented name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from openapi.reading.grammar.vocabulary import normalize
+
+STEP: Final = r"[A-Za-z_$][\w$-]*"
+PATH: Final = rf"{STEP}(?:(?:\[[\w*]*\])?\.{STEP})*(?:\[[\w*]*\])?"
+_NAME: Final = re.compile(rf"(?P<indent>(?:[└├─>↳»•+|-]+\s*)+|)(?P<path>{PATH})\s*(?P<rest>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenName:
+    """A name as a page writes it.
+
+    path: its steps, outermost first; a step inside a list ends with `[]`, except the last.
+    inner: whether a mark in front of it says that it belongs to the parameter above.
+    rest: the words after it, such as `(optional)`; `*` stands for required.
+    """
+
+    path: tuple[str, ...]
+    inner: bool = False
+    rest: str = ""
+
+
+def parse_name(text: str) -> WrittenName | None:
+    """Parse the name at the start of a text; None if there is none."""
+    match = _NAME.fullmatch(" ".join(normalize(text).split()))
+    if match is None:
+        return None
+    rest = match["rest"].strip()
+    rest = rest[1:-1].strip() if rest[:1] + rest[-1:] in ("()", "[]") else rest
+    *outer, last = (re.sub(r"\[[\w*]*\]", "[]", step) for step in match["path"].split("."))
+    steps = (*outer, last.removesuffix("[]"))
+    return WrittenName(steps, bool(match["indent"]), "required" if rest == "*" else rest)
