@@ -16,8 +16,6 @@ from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi.importing.interface import StatedInterface, StatedParameter
     from openapi.schema.json_schema import Schema
 
@@ -119,26 +117,11 @@ class InterfaceDelta:
         return jsonschema_rs.validator_for({**schema, "components": {"schemas": self._interface.schemas}})
 
     def _remove_others(self) -> None:
-        """Remove the parameters that the source does not have, and what only concerns them."""
-        stated = self._interface.parameters
-        gone = [name for name in self.tree.get("parameters") if name not in stated and name not in self._interface.mentioned]
-        for name in gone:
-            self._remove(f"parameters/{name}")
-        for name, row in self.tree.get("rules").items():
-            if set(_mentioned(row)) & set(gone) or not self._keeps(row):
-                self._remove(f"rules/{name}")
-        for name, row in self.tree.get("requirements").items():
-            if _parameter_of(row["source"]) in gone:
-                self._remove(f"requirements/{name}")
-
-    def _keeps(self, rule: Tree) -> bool:
-        """Return whether the parameters of a rule's example still have valid values."""
-        stated = self._interface.parameters
-        return all(
-            _accepts(self._validator(stated[name].schema), value, stated[name].nullable)
-            for name, value in (rule.get("kept") or {}).items()
-            if name in stated
-        )
+        """Remove the parameters that the source does not have; what is only about them goes with them."""
+        kept = {*self._interface.parameters, *self._interface.mentioned}
+        for name in self.tree.get("parameters"):
+            if name not in kept:
+                self._remove(f"parameters/{name}")
 
     def _list_statuses(self) -> None:
         known = {str(row["status"]) for row in self.tree.get("errors/kinds").values()}
@@ -170,23 +153,3 @@ def _follows(probe: Tree, validator: jsonschema_rs.Validator) -> bool:
     if {"interpretation", "source", "ground"} & set(probe) or probe.get("level", "MUST") != "MUST":
         return False
     return bool(validator.is_valid(expand_value(probe["value"]))) == (probe["expect"] == "accept")
-
-
-def _mentioned(rule: Tree) -> Iterator[str]:
-    """Yield the names of the parameters that a rule is about."""
-    yield from filter(None, [rule.get("trigger")])
-    yield from rule.get("broken") or ()
-    yield from rule.get("kept") or ()
-    waiting = [rule.get("schema")]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, dict):
-            yield from node.get("properties", {})
-            waiting += [item for key, item in node.items() if key != "properties"]
-
-
-def _parameter_of(source: str) -> str:
-    anchor = source.partition("#")[2]
-    return anchor.split("/")[1] if anchor.startswith("request/") else ""

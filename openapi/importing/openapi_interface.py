@@ -13,7 +13,7 @@ from openapi.importing.described_facts import DEFAULT_NOTE
 from openapi.importing.interface import StatedInterface, StatedParameter
 from openapi.importing.null_values import split_null
 from openapi.importing.references import follow
-from openapi.importing.schema_reading import SchemaReader
+from openapi.importing.schema_reading import COMBINED, SchemaReader
 from openapi.importing.todo import Todo
 from openapi.schema.json_schema import dereference
 
@@ -96,9 +96,9 @@ class _Request:
             required |= set.intersection(*(set(branch.get("required", ())) for branch in objects)) if objects else set()
         elif alternatives and not _accepts_anything(alternatives):
             self._reader.add_todo("request", pointer, "which parameters may be combined (anyOf, oneOf)")
-        for key in ("dependentSchemas", "dependentRequired", "if", "not", "patternProperties", "propertyNames"):
+        for key in (*COMBINED, "not", "patternProperties", "propertyNames"):
             if key in schema:
-                self._reader.add_todo("request", f"{pointer}/{key}", "which parameters may be combined")
+                self._reader.add_todo("request", f"{pointer}/{key}", "which parameters may be combined: add rules")
         if schema.get("additionalProperties") is False:
             self._reader.add_todo("request", pointer, "unknown parameters are not allowed (additionalProperties)")
         for name, forms in fields.items():

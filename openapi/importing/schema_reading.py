@@ -41,6 +41,8 @@ NOTES: Final = frozenset(
 )
 """Keywords that restrict no value; the extensions among them are notes of our own descriptions."""
 MACHINE_FORMATS: Final = frozenset({"float", "double", "decimal"})  # say no more than the type
+COMBINED: Final = ("dependentSchemas", "dependentRequired", "if")
+"""Keywords of the whole request, which combine parameters."""
 MAX_SCHEMAS: Final = 50_000
 _NAME: Final = re.compile(r"#/(?:components/schemas|definitions|\$defs)/([^/]+)")
 
@@ -115,6 +117,8 @@ class SchemaReader:
             return self._type(value, pointer, subject)
         if key == "format":
             return {} if value in MACHINE_FORMATS else {key: value} if isinstance(value, str) else {}
+        if key in COMBINED and not subject:
+            return {key: True}
         if key in MAPS and isinstance(value, dict):
             return {key: dict(self._fields(value, f"{pointer}/{key}", subject, named=key == "properties"))}
         if key in LISTS and isinstance(value, list):
