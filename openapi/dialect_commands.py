@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import click
 
-from openapi.contract.contract import ContractError
+from openapi.contract.contract import ContractError, load
+from openapi.description.reference_page import render_page
 from openapi.importing.new_dialect import ImportOptions, import_source
 from openapi.importing.source import read_source
 from openapi.whole_file import write_whole_text
@@ -42,6 +43,22 @@ def new(
         text = import_source(read_source(source), options)
     except ContractError as error:
         _stop(str(error))
+    _write(text, out)
+
+
+@click.command(name="docs")
+@click.argument("dialect")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: stdout.")
+def docs(dialect: str, out: Path | None) -> None:
+    """Render the reference page of DIALECT, a name or a file, in Markdown."""
+    try:
+        text = render_page(load(dialect))
+    except ContractError as error:
+        _stop(str(error))
+    _write(text, out)
+
+
+def _write(text: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return

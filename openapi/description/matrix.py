@@ -71,15 +71,16 @@ def render_markdown(contracts: Sequence[Contract]) -> str:
     for section in sections(contracts):
         lines += ["", f"## {section.title}", "", markdown_row(["", *(contract.name for contract in contracts)])]
         lines.append(markdown_row(["---"] * (len(contracts) + 1)))
-        lines += [markdown_row([_label(row), *map(_markdown_cell, row.cells)]) for row in section.rows]
+        lines += [markdown_row([label(row), *map(markdown_cell, row.cells)]) for row in section.rows]
     return "\n".join(lines) + "\n"
 
 
-def _label(row: MatrixRow) -> str:
+def label(row: MatrixRow) -> str:
+    """Return the name of a row in Markdown, indented by its depth."""
     return f"{INDENT * row.depth}{' '.join(filter(None, [row.name and f'`{row.name}`', row.words]))}"
 
 
-def _markdown_cell(cell: str) -> str:
+def markdown_cell(cell: str) -> str:
     """Escape a cell so that none of it is read as an HTML tag."""
     return cell.replace("<", "&lt;").replace("\n", "<br>")
 
@@ -106,14 +107,15 @@ def _parameter_cell(contract: Contract, name: str) -> str:
     parameter = contract.parameters[name]
     notes = [
         "required" if parameter.required else "",
-        _default_note(parameter),
-        _null_note(parameter),
+        default_note(parameter),
+        null_note(parameter),
         f"if {parameter.capability}" if parameter.capability else "",
     ]
     return "\n".join([notation(parameter.schema, contract.schemas), ", ".join(filter(None, notes))])
 
 
-def _default_note(parameter: Parameter) -> str:
+def default_note(parameter: Parameter) -> str:
+    """Return the default of a parameter in words, empty without one."""
     if parameter.default is ABSENT:
         return "" if parameter.default_note is None else f"default: {parameter.default_note}"
     if isinstance(parameter.default, float):
@@ -121,7 +123,8 @@ def _default_note(parameter: Parameter) -> str:
     return f"default {json.dumps(parameter.default, ensure_ascii=False)}"
 
 
-def _null_note(parameter: Parameter) -> str:
+def null_note(parameter: Parameter) -> str:
+    """Return whether null is accepted, in words."""
     if parameter.null.keyword is Keyword.MAY:
         return "null?"
     return "null" if parameter.null.expect == "accept" else "no null"

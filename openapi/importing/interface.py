@@ -19,6 +19,7 @@ class StatedParameter:
     schema: of the values other than null.
     nullable: whether null is accepted; None if the source does not say.
     default: ABSENT if the source states no default, or describes it in words (`default_note`).
+    place: where the source states it: a line, or a JSON pointer.
     summary: the source's own words, empty if it has none.
     silent: which of `schema`, `default`, `required` and `null` the source leaves to the extended dialect.
     """
@@ -29,6 +30,7 @@ class StatedParameter:
     nullable: bool | None
     default: Any = ABSENT
     default_note: str | None = None
+    place: str = ""
     summary: str = ""
     silent: frozenset[str] = frozenset()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
+SINGLE: Final = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems enum pattern".split()  # noqa: SIM905 - a word list
+)
+"""Keywords of which each is a fact on its own."""
 OTHERS_WORDS: Final = ("levels", "origins", "interpretation", "ground", "default_as")
 """What the extended dialect says about its own document's statement on a parameter."""
 
@@ -35,11 +40,10 @@ class InterfaceDelta:
         inherited = self.tree.get("schemas")
         unstated = [{"$ref": f"#/components/schemas/{name}"} for key, name, _ in ROOTS if getattr(interface, key) is None]
         self._placement = SchemaPlacement(self.tree, interface.schemas, inherited, reachable(unstated, inherited))
-        self.sentences = [
-            row for item in interface.parameters.values() for row in parameter_sentences(item, interface.schemas)
-        ]
         self._set_endpoint()
-        for parameter in interface.parameters.values():
+        parameters = [self._with_valid_default(parameter) for parameter in interface.parameters.values()]
+        self.sentences = [row for item in parameters for row in parameter_sentences(item, interface.schemas)]
+        for parameter in parameters:
             known = self.tree.get(f"parameters/{parameter.name}")
             self._change(parameter, known) if known is not None else self._add(parameter)
         for key, name, part in ROOTS:
@@ -61,6 +65,14 @@ class InterfaceDelta:
         if stated.auth is not None:
             self.tree.set("auth", {"scheme": stated.auth, "source": "#auth"})
 
+    def _with_valid_default(self, parameter: StatedParameter) -> StatedParameter:
+        default = parameter.default
+        if default is ABSENT or _accepts(self._validator(parameter.schema), default, parameter.nullable):
+            return parameter
+        text = f"the default {default!r} is not a valid value"
+        self.todos.append(Todo(parameter.name, parameter.place, text))
+        return replace(parameter, default=ABSENT)
+
     def _change(self, parameter: StatedParameter, known: Tree) -> None:
         """State a parameter that the extended dialect has, with the source's own facts."""
         at = f"parameters/{parameter.name}"
@@ -68,7 +80,7 @@ class InterfaceDelta:
             self.tree.set(f"{at}/source", f"#request/{parameter.name}")
         if "schema" not in parameter.silent and not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
-            self.tree.set(f"{at}/schema", placed)
+            self._set_schema(f"{at}/schema", placed, known["schema"])
         null = _null_value(parameter.nullable)
         if "null" not in parameter.silent and {key: value for key, value in known["null_value"].items() if key != "source"} != null:
             self.tree.set(f"{at}/null_value", null)
@@ -81,6 +93,18 @@ class InterfaceDelta:
         for other in known.get("needs", {}):
             if other not in self._interface.parameters:
                 self._remove(f"{at}/needs/{other}")
+
+    def _set_schema(self, path: str, schema: Schema, known: Schema) -> None:
+        """Set the keywords that differ, if they are bounds and the like; otherwise the whole schema."""
+        differing = {key for key in {*schema, *known} if schema.get(key, ABSENT) != known.get(key, ABSENT)}
+        if not differing <= SINGLE:
+            self.tree.set(path, schema)
+            return
+        for key in sorted(differing):
+            if key in schema:
+                self.tree.set(f"{path}/{key}", schema[key])
+            else:
+                self.tree.remove.append(f"{path}/{key}")
 
     def _set_default(self, parameter: StatedParameter, known: Tree, at: str) -> None:
         for key, value in (("default", parameter.default), ("default_note", parameter.default_note or ABSENT)):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema_rs
-
 from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import ContractError
 from openapi.importing.chat_operation import find_chat_operation, find_models_path
@@ -102,9 +100,9 @@ class _Request:
         if schema.get("additionalProperties") is False:
             self._reader.add_todo("request", pointer, "unknown parameters are not allowed (additionalProperties)")
         for name, forms in fields.items():
-            self.parameters[name] = self._parameter(name, forms, name in required)
+            self.parameters[name] = self._parameter(name, forms, name in required, pointer)
 
-    def _parameter(self, name: str, forms: list[Schema], required: bool) -> StatedParameter:
+    def _parameter(self, name: str, forms: list[Schema], required: bool, pointer: str) -> StatedParameter:
         schema = _join(forms)
         schema, nullable = split_null(schema)
         if "$ref" in schema:
@@ -112,17 +110,8 @@ class _Request:
             if inner:
                 schema, nullable = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}, True
         default, note = schema.pop("default", ABSENT), schema.pop(DEFAULT_NOTE, None)
-        if default is not ABSENT and not self._is_valid(schema, default, nullable):
-            self._reader.add_todo(name, "default", f"the default {default!r} is not a valid value")
-            default = ABSENT
-        return StatedParameter(name, schema, required, nullable, default, None if default is not ABSENT else note)
-
-    def _is_valid(self, schema: Schema, value: Any, nullable: bool) -> bool:
-        if value is None:
-            return nullable
-        return bool(
-            jsonschema_rs.is_valid({**schema, "components": {"schemas": self._reader.schemas}}, value)
-        )
+        note = None if default is not ABSENT else note
+        return StatedParameter(name, schema, required, nullable, default, note, place=f"{pointer}/properties/{name}")
 
 
 def _join(forms: list[Schema]) -> Schema:

@@ -73,6 +73,7 @@ def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: C
         fact.nullable if fact.nullable is not None else nullable or None,
         ABSENT if described or fact.default is UNSTATED else fact.default,
         str(fact.default) if described else None,
+        place=f"line {fact.line}",
         silent=frozenset(key for key, value in silent.items() if value and name in contract.parameters),
     )
 

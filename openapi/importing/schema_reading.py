@@ -52,7 +52,8 @@ class SchemaReader:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.schemas: dict[str, Schema] = {}
-        self.todos: dict[Todo, None] = {}
+        self._todos: dict[Todo, None] = {}
+        self._extensions: dict[str, Todo] = {}  # by keyword; its first place stands for all
         self._document = document
         self._open: list[str] = []  # the named schemas that are being read, outermost first
         self._count = 0
@@ -83,9 +84,14 @@ class SchemaReader:
             reference["default"] = target["default"]
         return add_null(reference) if node.get("nullable") is True else reference
 
+    @property
+    def todos(self) -> list[Todo]:
+        """What is not understood, in the order of the description; extensions last, each once."""
+        return [*self._todos, *self._extensions.values()]
+
     def add_todo(self, subject: str, pointer: str, text: str) -> None:
         """Add a to-do, once."""
-        self.todos[Todo(subject, pointer, text)] = None
+        self._todos[Todo(subject, pointer, text)] = None
 
     def _cut(self, subject: str, place: str) -> Schema:
         self.add_todo(subject, place, "the schema contains itself: any value is accepted at the inner level")
@@ -138,7 +144,9 @@ class SchemaReader:
             return {}
         if key in VALUES:
             return {key: value}
-        if key not in READ_ELSEWHERE and key not in NOTES:
+        if key.startswith("x-") and key not in NOTES:
+            self._extensions.setdefault(key, Todo("extension", f"{pointer}/{key}", f"{key}: {value}, and elsewhere"))
+        elif key not in READ_ELSEWHERE and key not in NOTES:
             self.add_todo(subject, f"{pointer}/{key}", f"{key}: {value}")
         return {}
 

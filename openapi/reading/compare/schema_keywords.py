@@ -25,6 +25,8 @@ _KEYWORDS: Final = {
     "media_bytes": ("x-maxMediaBytes",),
     "formats": ("x-mediaFormats",),
 }
+_LOWER: Final = frozenset({"minimum", "exclusiveMinimum"})
+_UPPER: Final = frozenset({"maximum", "exclusiveMaximum"})
 _EXPRESSIBLE: Final = frozenset({"types", "format", *_KEYWORDS})
 
 
@@ -121,9 +123,14 @@ def _set_sizes(node: Schema, value: Range, of: str) -> None:
 
 
 def _set_range(node: Schema, value: Range) -> None:
-    for keyword in (*_KEYWORDS["range"], "anyOf"):
-        node.pop(keyword, None)
+    """Set the bounds of a schema. A bound that the page does not state stays, if it leaves values."""
     one, *others = value
+    inherited = {key: node.pop(key) for key in (*_KEYWORDS["range"], "anyOf") if key in node}
+    if not others and inherited.keys() <= _LOWER | _UPPER:
+        if one.low is None and one.high is not None:
+            node.update({key: bound for key, bound in inherited.items() if key in _LOWER and bound <= one.high})
+        elif one.high is None and one.low is not None:
+            node.update({key: bound for key, bound in inherited.items() if key in _UPPER and bound >= one.low})
     if node.get("type") == "integer" and others:
         one, *others = merge_integers(value)
     if not others:

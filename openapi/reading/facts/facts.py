@@ -15,7 +15,7 @@ from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
 from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
-from openapi.reading.grammar.statement import UNSTATED, Statement
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,6 +143,9 @@ def _attributes(statements: Iterable[Statement]) -> tuple[dict[str, Any], list[s
     if "types" not in attributes and attributes.get("enum"):
         types = {_JSON_TYPES.get(type(value)) for value in attributes["enum"]}
         attributes.update({"types": tuple(sorted(types))} if None not in types else {})  # type: ignore[type-var]
+    default = attributes.get("default")
+    if isinstance(default, DescribedDefault) and str(default) in attributes.get("enum", ()):
+        attributes["default"] = str(default)  # the word is one of the values
     if is_stated("default", attributes.get("default", UNSTATED)) and "required" not in attributes:
         attributes["required"] = "no"  # a parameter with a default is optional
     if isinstance(attributes.get("default"), int) and "number" in attributes.get("types", ()):

@@ -25,6 +25,7 @@ _PATTERNS: Final = (
     r"supports image URLs with both HTTP and HTTPS protocols",
     r"详情请参见说明|for more details, refer to documentation",
     r"for list\[string\]",
+    r"what (?:sampling )?[a-z_]+ to use",
 )
 RULES: Final = (
     *(rule(pattern, _no_statements) for pattern in _PATTERNS),

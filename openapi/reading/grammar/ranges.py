@@ -52,6 +52,11 @@ def _between(match: re.Match[str], _name: str) -> list[Statement] | None:
     return [Statement("range", (Interval(low, high, ends, ends),))] if low < high else None
 
 
+def _with_rest(statements: list[Statement] | None, rest: str) -> list[Statement] | None:
+    """Add the words that explain the value, which are not read."""
+    return None if statements is None else [*statements, Statement("unread", rest)]
+
+
 def _chain(match: re.Match[str], name: str) -> list[Statement] | None:
     """Read `0 <= x <= 2`; the name between the signs is that of the parameter, or stands for any value."""
     if match["self"].lower() not in (name.lower(), "x", "value", "n", "v"):
@@ -103,6 +108,12 @@ RULES: Final = (
         rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?(?:between|from) (?P<low>{NUMBER})"
         rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
+        Preceding.READ,
+    ),
+    rule(
+        rf"(?:an? )?(?:decimal number|number|integer|float|value) (?:between|from) (?P<low>{NUMBER})"
+        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<rest> (?:that|which|specifying|where|of|for|indicating|representing) .+)",
+        lambda match, name: _with_rest(_between(match, name), match["rest"]),
         Preceding.READ,
     ),
     rule(r"(?:must be |a )?positive(?: integer| number| value)?", _sign(0, opened=True), Preceding.READ),

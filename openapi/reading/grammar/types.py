@@ -121,7 +121,7 @@ RULES: Final = (
     rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only, Preceding.ANYTHING),
     rule(rf"only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only),
     rule(rf"currently only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only, Preceding.ANYTHING),
-    rule(rf"(?:currently )?only (?:the )?(?:(?:character )?string )?{_ONE} is (?:currently )?supported", _only),
+    rule(rf"(?:currently,? )?only (?:the )?(?:(?:character )?string )?{_ONE} is (?:currently )?supported", _only),
     rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
     rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
     rule(rf"currently hardcoded as {_ONE}", _only, Preceding.ANYTHING),

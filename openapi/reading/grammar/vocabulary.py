@@ -79,6 +79,7 @@ _COMPARISONS: Final = {
         "cannot exceed",
         "must not exceed",
         "max",
+        "max of",
         "max.",
         "maximum",
         "maximum of",

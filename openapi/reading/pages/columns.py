@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from openapi.reading.grammar.clauses import read_text
 from openapi.reading.grammar.vocabulary import normalize
 from openapi.reading.pages.nesting import DASHES
 
@@ -109,9 +110,15 @@ def read_value(cells: Mapping[Column, Cell | None]) -> Cell | None:
             continue
         first, *others = cell.items
         known = normalize(first.text).lower().startswith(lead.lower().rstrip(": "))
-        stated = (first if known else replace(first, text=f"{lead}{first.text}"), *others)
+        stated = (first if known or (column != "default" and _is_read(first.text)) else replace(first, text=f"{lead}{first.text}"), *others)
         value = replace(cell, items=stated) if value is None else replace(value, items=(*value.items, *stated))
     return value
+
+
+def _is_read(text: str) -> bool:
+    """Return whether a text is a statement on its own, without the header of its column."""
+    parsed = read_text(text, "x")
+    return bool(parsed.statements) and not parsed.unread
 
 
 def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: str) -> Part | None:

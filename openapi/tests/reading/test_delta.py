@@ -134,7 +134,7 @@ def test_new_parameters_of_any_kind_give_a_dialect_that_agrees(seed: int, monkey
 def test_a_fact_that_a_delta_cannot_express_is_listed_by_hand() -> None:
     lines = [*LINES, Line(("n",), "Optional", "int type, this value must be between 1 <= N <= BEST_OF.")]
     delta = DialectDelta(facts(lines), load("mindie"))
-    assert "request n: range [1, best_of], in parameters/n" in delta.by_hand
+    assert ("n", "range [1, best_of], in parameters/n") in [(fact.path, text) for fact, text in delta.by_hand]
     assert delta.tree.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1}
 
 
@@ -145,13 +145,18 @@ def test_no_parameter_is_removed_while_a_passage_is_unread() -> None:
     assert "request top_k: the whole parameter" in delta.unstated
 
 
-def test_a_range_with_unclear_bounds_is_listed_by_hand() -> None:
+def test_a_range_without_brackets_includes_its_ends() -> None:
     lines = [*LINES, Line(("novelty",), "Optional", "Float type. Number between 0.0 and 2.0. Can be null.")]
     lines += [Line(("n",), "Optional", "int type. Number between 1 and 9.")]
     delta = DialectDelta(facts(lines), load("mindie"))
-    assert delta.tree.add["parameters/novelty"]["schema"] == {"type": "number"}
-    assert delta.tree.replace["parameters/n/schema"] == {"type": "integer"}
-    assert delta.by_hand == ["request novelty: range 0..2", "request n: range 1..9, in parameters/n"]
+    assert delta.tree.add["parameters/novelty"]["schema"] == {"type": "number", "minimum": 0.0, "maximum": 2.0}
+    assert delta.tree.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1, "maximum": 9}
+    assert delta.by_hand == []
+
+
+def test_a_bound_on_one_side_keeps_the_inherited_one_on_the_other() -> None:
+    delta = DialectDelta(facts([*LINES, Line(("n",), "Optional", "int type. At most 9.")]), load("openai"))
+    assert delta.tree.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1, "maximum": 9}
 
 
 def test_an_excluded_integer_becomes_a_not_keyword() -> None:

@@ -1,0 +1,153 @@
+"""Pages of an invented vendor: every notation is read, and every cell that is not becomes a to-do."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openapi.contract.contract import load
+from openapi.contract.parameter import ABSENT
+from openapi.tests.importing.importing import imported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openapi.contract.contract import Contract
+
+# The cell of a range, and its bounds for a number
+RANGES = {
+    "[0, 1.5]": {"minimum": 0.0, "maximum": 1.5},
+    "(0, 2]": {"exclusiveMinimum": 0.0, "maximum": 2.0},
+    "0 <= x <= 2": {"minimum": 0.0, "maximum": 2.0},
+    "0 < x < 2": {"exclusiveMinimum": 0.0, "exclusiveMaximum": 2.0},
+    "Between 0 and 1.5": {"minimum": 0.0, "maximum": 1.5},
+    "1 to 4096": {"minimum": 1.0, "maximum": 4096.0},
+    "from 0.0 to 2.0": {"minimum": 0.0, "maximum": 2.0},
+    "up to 8192": {"maximum": 8192.0},
+    "at least 1": {"minimum": 1.0},
+    ">= 0": {"minimum": 0.0},
+    "-2.0 - 2.0": {"minimum": -2.0, "maximum": 2.0},
+}
+PARAGRAPH = """\
+<ParamField body="temperature" type="number" default="0.7">
+  Required range: `0 <= x <= 1.5`
+</ParamField>
+<ParamField body="model" type="string" required>The model.</ParamField>
+<ParamField body="voice" type="enum<string>" default={"low"}>Available options: `low`, `high`</ParamField>
+<ParamField body="n" type="integer | null">Defaults to 1. At most 4.</ParamField>
+"""
+BULLETS = """\
+## Request parameters
+
+- `temperature` (number, optional): Between 0 and 1.5. Defaults to 0.7.
+- `model` (string, required): The model.
+- **voice** (string): One of low, high. Default: `low`.
+- `n` (integer | null) - At most 4. Defaults to 1.
+"""
+TABLE = """\
+### Body
+
+| Default | Nullable note | Parameter | Range | Data type | Description | Required |
+|---|---|---|---|---|---|---|
+| 0.7 | | temperature | Between 0 and 1.5 | float | Sampling. | no |
+| - | | `model` | | string | The model. | yes |
+| low | | voice | Possible values: low, high | string | | no |
+| 1 | can be null | n | at most 4 | integer | Choices. | no |
+"""
+BLOCK = """\
+# Chat
+
+````yaml POST /chat/completions
+openapi: 3.1.0
+info: {title: Acme, version: '1'}
+paths:
+  /chat/completions:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [model]
+              properties:
+                model: {type: string}
+                temperature: {type: number, minimum: 0, maximum: 1.5, default: 0.7}
+                voice: {type: string, enum: [low, high], default: low}
+                n: {type: [integer, 'null'], maximum: 4, default: 1}
+````
+"""
+HTML = """<html><body><h2>Request body</h2><table>
+<tr><th>Type</th><th>Field</th><th>Default</th><th>Constraints</th><th>Required</th></tr>
+<tr><td>number</td><td>temperature</td><td>0.7</td><td>between 0 and 1.5</td><td>&#10060;</td></tr>
+<tr><td>string</td><td><code>model</code></td><td></td><td>any text</td><td>&#9989;</td></tr>
+<tr><td>string</td><td>voice</td><td>low</td><td>one of low, high</td><td>No</td></tr>
+<tr><td>integer or null</td><td>n</td><td>1</td><td>at most 4</td><td>No</td></tr>
+</table></body></html>"""
+PAGES = {"fields.mdx": PARAGRAPH, "list.md": BULLETS, "table.md": TABLE, "block.md": BLOCK, "page.html": HTML}
+
+
+def bounds(contract: Contract, name: str) -> dict[str, Any]:
+    schema = contract.parameters[name].schema
+    return {key: value for key, value in schema.items() if "imum" in key}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_same_facts_are_read_from_each_form(name: str, tmp_path: Path) -> None:
+    contract, _ = imported(PAGES[name], tmp_path, name)
+    parameters = contract.parameters
+    assert (0.7, {"minimum": 0.0, "maximum": 1.5}) == (
+        parameters["temperature"].default,
+        bounds(contract, "temperature"),
+    )
+    assert (["low", "high"], "low") == (parameters["voice"].schema["enum"], parameters["voice"].default)
+    n = parameters["n"]
+    assert (4, 1, "accept") == (n.schema["maximum"], n.default, n.null.expect)
+    assert (True, False) == (parameters["model"].required, parameters["temperature"].required)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_is_read_in_any_order_of_columns_and_notation(seed: int, tmp_path: Path) -> None:
+    chance = Random(seed)
+    headers = ["Parameter", "Type", "Required", "Default", "Range", "Remarks"]
+    chance.shuffle(headers)
+    rows = []
+    for at, notation in enumerate(RANGES):
+        cells = {"Parameter": f"knob_{at}", "Type": "number", "Required": "no", "Default": "", "Range": notation}
+        rows.append([cells.get(header, "") for header in headers])
+    lines = ["### Request", "", *(f"| {' | '.join(row)} |" for row in (headers, ["---"] * len(headers), *rows))]
+    contract, todos = imported("\n".join(lines), tmp_path, "table.md")
+    assert list(RANGES.values()) == [bounds(contract, f"knob_{at}") for at in range(len(RANGES))]
+    assert [] == todos
+
+
+@pytest.mark.parametrize(
+    ("cell", "todo"),
+    [
+        ("| level | integer | no | 1 | somewhere below 7 | |", "Range: somewhere below 7"),
+        ("| level | frobnitz | no | 1 | [0, 7] | |", "frobnitz"),
+        ("| level | integer | sometimes | 1 | [0, 7] | |", "sometimes"),
+        ("| level | integer | no | 1 | [0, 7] | must be prime |", "Remarks: must be prime"),
+        ("| level | integer | no | 9 | [0, 7] | |", "9"),
+    ],
+)
+def test_a_cell_that_is_not_understood_is_a_todo_with_its_line(cell: str, todo: str, tmp_path: Path) -> None:
+    page = f"### Request\n\n| Parameter | Type | Required | Default | Range | Remarks |\n|---|---|---|---|---|---|\n{cell}\n"
+    contract, todos = imported(page, tmp_path, "table.md")
+    assert "level" in contract.parameters
+    assert [line for line in todos if line.startswith("level (line 5)") and todo in line]
+
+
+def test_operations_on_other_paths_are_not_read(tmp_path: Path) -> None:
+    other = BULLETS.replace("temperature", "pooling")
+    page = f"# API\n\n## POST `/v1/chat/completions`\n\n#{BULLETS}\n## POST `/v1/embeddings`\n\n#{other}"
+    contract, _ = imported(page, tmp_path, "list.md")
+    assert {"temperature", "model", "voice", "n"} == set(contract.parameters)
+
+
+def test_what_a_page_does_not_state_is_inherited(tmp_path: Path) -> None:
+    contract, _ = imported(BULLETS, tmp_path, "list.md")
+    assert load("openai").parameters["model"].schema == contract.parameters["model"].schema
+    assert contract.parameters["model"].default is ABSENT
+    assert {"minimum": 1, "maximum": 4} == bounds(contract, "n")
