@@ -20,20 +20,25 @@ SECTIONS: Final = ("add", "replace", "remove")
 
 @dataclass(frozen=True, slots=True)
 class DialectHead:
-    """The first lines of a dialect file: comments, the identity of the dialect, and its document."""
+    """The first lines of a dialect file: comments, the identity of the dialect, and its document.
+
+    quotes: whether the file may contain words of the source.
+    """
 
     comments: Sequence[str]
     id: str
     title: str
     document: dict[str, Any]
     extends: str
+    quotes: bool = True
 
 
 def write_dialect(
     head: DialectHead, tree: DeltaTree, sentences: Sequence[dict[str, Any]], todos: Iterable[Todo]
 ) -> str:
     """Return the text of the file, in block style with one fact on a line."""
-    listed = [str(todo) for todo in todos]
+    listed = [str(todo) if head.quotes or not todo.quoted else todo.without_quotes() for todo in todos]
+    listed = list(dict.fromkeys(listed))
     body: dict[str, Any] = {
         "id": head.id,
         "aliases": [],

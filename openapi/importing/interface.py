@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi.contract.parameter import ABSENT
 
+from openapi.importing.todo import Todo
+
 if TYPE_CHECKING:
-    from openapi.importing.todo import Todo
     from openapi.schema.json_schema import Schema
 
 
@@ -59,3 +60,10 @@ class StatedInterface:
     mentioned: set[str] = field(default_factory=set)
     unsupported: list[str] = field(default_factory=list)
     todos: list[Todo] = field(default_factory=list)
+
+    def leave_out_words(self) -> None:
+        """Leave out the words of the source that are more than a fact: described defaults become to-dos."""
+        for name, parameter in self.parameters.items():
+            if parameter.default_note is not None:
+                self.todos.append(Todo(name, parameter.place, "the default is described in words", quoted=False))
+            self.parameters[name] = replace(parameter, default_note=None, summary="")

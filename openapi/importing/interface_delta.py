@@ -15,15 +15,17 @@ from openapi.importing.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
+from openapi.schema.json_schema import dereference
+from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
     from openapi.importing.interface import StatedInterface, StatedParameter
-    from openapi.schema.json_schema import Schema
+    from openapi.schema.json_schema import Schema, Schemas
 
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
 SINGLE: Final = frozenset(
-    "minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems enum pattern".split()  # noqa: SIM905 - a word list
+    "minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems enum pattern x-server-limits".split()  # noqa: SIM905 - a word list
 )
 """Keywords of which each is a fact on its own."""
 OTHERS_WORDS: Final = ("levels", "origins", "interpretation", "ground", "default_as")
@@ -50,6 +52,7 @@ class InterfaceDelta:
             stated = getattr(interface, key)
             if stated is not None:
                 self._placement.place(stated, {"$ref": f"#/components/schemas/{name}"}, f"#{part}")
+        self._fit_answers()
         if interface.unsupported:
             self.tree.set("unsupported", interface.unsupported)
         self._remove_others()
@@ -70,7 +73,7 @@ class InterfaceDelta:
         if default is ABSENT or _accepts(self._validator(parameter.schema), default, parameter.nullable):
             return parameter
         text = f"the default {default!r} is not a valid value"
-        self.todos.append(Todo(parameter.name, parameter.place, text))
+        self.todos.append(Todo(parameter.name, parameter.place, text, quoted=False))
         return replace(parameter, default=ABSENT)
 
     def _change(self, parameter: StatedParameter, known: Tree) -> None:
@@ -80,7 +83,7 @@ class InterfaceDelta:
             self.tree.set(f"{at}/source", f"#request/{parameter.name}")
         if "schema" not in parameter.silent and not same_values(parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")):
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
-            self._set_schema(f"{at}/schema", placed, known["schema"])
+            self._set_schema(f"{at}/schema", _with_server_limits(placed, known["schema"]), known["schema"])
         null = _null_value(parameter.nullable)
         if "null" not in parameter.silent and {key: value for key, value in known["null_value"].items() if key != "source"} != null:
             self.tree.set(f"{at}/null_value", null)
@@ -140,25 +143,55 @@ class InterfaceDelta:
     def _validator(self, schema: Schema) -> jsonschema_rs.Validator:
         return jsonschema_rs.validator_for({**schema, "components": {"schemas": self._interface.schemas}})
 
+    def _fit_answers(self) -> None:
+        """Leave out the fields of our own answers that the source does not have."""
+        for name, part in (("Answer", "message"), ("Choice", "choice")):
+            stated = self.tree.final(f"schemas/{name}") or {}
+            if self._interface.answer is not None and "properties" in stated:
+                for key in self.tree.get(f"answer/{part}"):
+                    if key not in stated["properties"]:
+                        self.tree.remove.append(f"answer/{part}/{key}")
+
     def _remove_others(self) -> None:
         """Remove the parameters that the source does not have; what is only about them goes with them."""
         kept = {*self._interface.parameters, *self._interface.mentioned}
         for name in self.tree.get("parameters"):
             if name not in kept:
                 self._remove(f"parameters/{name}")
+        for name, row in self.tree.get("requirements").items():
+            parameter, *fields = _steps_below_request(row["source"])
+            stated = self._interface.parameters.get(parameter)
+            if fields and stated is not None and "schema" not in stated.silent:
+                if not _has_field(stated.schema, fields, self._interface.schemas):
+                    self.tree.remove.append(f"requirements/{name}")
 
     def _list_statuses(self) -> None:
         known = {str(row["status"]) for row in self.tree.get("errors/kinds").values()}
         others = [status for status in self._interface.errors if status not in known]
         if others:
             text = f"statuses {', '.join(others)} are not among the inherited errors: set errors/kinds"
-            self.todos.append(Todo("errors", "responses", text))
+            self.todos.append(Todo("errors", "responses", text, quoted=False))
 
     def _remove(self, path: str) -> None:
         *steps, last = path.split("/")
         holder = self.tree.get("/".join(steps)) if "probes" not in steps else {last: None}
         if isinstance(holder, dict) and last in holder:
             self.tree.remove.append(path)
+
+
+def _with_server_limits(schema: Schema, known: Schema) -> Schema:
+    """Return the schema with the lower bound of the extended dialect as a limit of our own server, if it is higher.
+
+    Our server implements the extended dialect: it generates at least one token, for example, whatever a source states.
+    """
+    bound = next((key for key in ("minimum", "exclusiveMinimum") if key in known), None)
+    stated = schema.get("minimum", schema.get("exclusiveMinimum"))
+    if bound is None or schema.get("type") not in ("integer", "number") or known.get("type") != schema.get("type"):
+        return schema
+    opened = bound == "exclusiveMinimum" and "exclusiveMinimum" not in schema
+    if stated is not None and not (stated < known[bound] or (stated == known[bound] and opened)):
+        return schema
+    return {**schema, SERVER_LIMITS: {**schema.get(SERVER_LIMITS, {}), bound: known[bound]}}
 
 
 def _null_value(nullable: bool | None) -> Tree:
@@ -177,3 +210,22 @@ def _follows(probe: Tree, validator: jsonschema_rs.Validator) -> bool:
     if {"interpretation", "source", "ground"} & set(probe) or probe.get("level", "MUST") != "MUST":
         return False
     return bool(validator.is_valid(expand_value(probe["value"]))) == (probe["expect"] == "accept")
+
+
+def _steps_below_request(source: str) -> list[str]:
+    """Return `messages`, `name` for a source such as `openai-api#request/messages/name`; one empty step otherwise."""
+    kind, *steps = source.partition("#")[2].split("/")
+    return steps if kind == "request" and steps else [""]
+
+
+def _has_field(schema: Schema, steps: list[str], schemas: Schemas) -> bool:
+    """Return whether a value of a schema, or an element of it, may have a field; unknown fields do not count."""
+    whole = dereference(schema, schemas)
+    inner = [branch for key in ("anyOf", "oneOf", "allOf") for branch in whole.get(key, ())]
+    inner += [whole["items"]] if isinstance(whole.get("items"), dict) else []
+    if not steps:
+        return True
+    fields = whole.get("properties", {})
+    if steps[0] in fields and _has_field(fields[steps[0]], steps[1:], schemas):
+        return True
+    return any(_has_field(branch, steps, schemas) for branch in inner)

@@ -32,7 +32,10 @@ MAX_TITLE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How to import: the dialect to extend, the identity of the new one, and the chat operation to choose."""
+    """How to import: the dialect to extend, the identity of the new one, and the chat operation to choose.
+
+    quotes: whether the file may contain words of the source: descriptions of defaults, and what is not understood.
+    """
 
     extends: str
     retrieved: date
@@ -41,6 +44,7 @@ class ImportOptions:
     vendor: str | None = None
     url: str | None = None
     path: str | None = None
+    quotes: bool = True
 
 
 def import_source(source: SourceFile, options: ImportOptions) -> str:
@@ -56,14 +60,16 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
         facts = read_facts(read_page(source.content, source.name), strict=False)
         interface, responses = read_page_interface(facts, base, options.title or _page_title(text) or source.name)
         what = f"{facts.form}, {facts.rows} rows, {cells_line(facts)}"
+    if not options.quotes:
+        interface.leave_out_words()
     title = options.title or interface.title
-    delta = InterfaceDelta(interface, base.name)
+    delta = InterfaceDelta(interface, base.location)
     for path, value in responses.items():
         delta.tree.set(path, value)
     name = options.id or _identifier(title)
     pin = _pin(source, options, name, title, interface.version)
     comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]
-    head = DialectHead(comments, name, title, pin, base.name)
+    head = DialectHead(comments, name, title, pin, base.name if base.is_built_in else base.location, options.quotes)
     return write_dialect(head, delta.tree, delta.sentences, delta.todos)
 
 

@@ -45,7 +45,7 @@ def read_interface(document: Mapping[str, Any], name: str, path: str | None = No
         str((info or {}).get("title") or name), str((info or {}).get("version") or "undated"), path=chat.path
     )
     if chat.others:
-        interface.todos.append(Todo("endpoint", chat.pointer, f"other chat operations: {', '.join(chat.others)}"))
+        interface.todos.append(Todo("endpoint", chat.pointer, f"other chat operations: {', '.join(chat.others)}", quoted=False))
     interface.models_path = find_models_path(document, chat)
     _read_auth(document, chat, interface)
     unsupported = (info or {}).get("x-unsupported")
@@ -164,7 +164,7 @@ def _read_auth(document: Mapping[str, Any], chat: ChatOperation, interface: Stat
     if not demanded:
         interface.auth = "none"
         if demanded is None:
-            interface.todos.append(Todo("auth", chat.pointer, "no security is stated: does the server need a key?"))
+            interface.todos.append(Todo("auth", chat.pointer, "no security is stated: does the server need a key?", quoted=False))
         return
     names = [name for item in demanded if isinstance(item, dict) for name in item] if isinstance(demanded, list) else []
     kinds = []
@@ -206,10 +206,20 @@ def _read_answers(
 
 
 def _chunk(reader: SchemaReader, node: Any, pointer: str) -> Schema | None:
-    """Return the schema of the object in one event of a stream."""
+    """Return the schema of the object in one event of a stream, which may be the field `data` of an event."""
     for inner in _content_schemas(node):
         return reader.read(inner, pointer, "stream")
-    return reader.read(node, pointer, "stream") if isinstance(node, dict) and "$ref" in node else None
+    if not isinstance(node, dict):
+        return None
+    schema = reader.read(node, pointer, "stream")
+    whole = dereference(schema, reader.schemas)
+    data = whole.get("properties", {}).get("data")
+    if data is not None and "choices" not in whole["properties"]:
+        schema, whole = data, dereference(data, reader.schemas)
+    if "properties" in whole:
+        return schema
+    reader.add_todo("stream", pointer, "the schema of an event is not an object with fields")
+    return None
 
 
 def _content_schemas(node: Any) -> list[Any]:

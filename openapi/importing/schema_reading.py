@@ -89,9 +89,9 @@ class SchemaReader:
         """What is not understood, in the order of the description; extensions last, each once."""
         return [*self._todos, *self._extensions.values()]
 
-    def add_todo(self, subject: str, pointer: str, text: str) -> None:
-        """Add a to-do, once."""
-        self._todos[Todo(subject, pointer, text)] = None
+    def add_todo(self, subject: str, pointer: str, text: str, *, quoted: bool = False) -> None:
+        """Add a to-do, once. `quoted`: whether the text contains words of the description."""
+        self._todos[Todo(subject, pointer, text, quoted)] = None
 
     def _cut(self, subject: str, place: str) -> Schema:
         self.add_todo(subject, place, "the schema contains itself: any value is accepted at the inner level")
@@ -114,6 +114,8 @@ class SchemaReader:
         schema = self._with_all(schema, node, pointer, subject)
         if "discriminator" in node:
             self._set_discriminator(schema, node["discriminator"], pointer, subject)
+        if not re.search(r"/allOf/\d+$", pointer):  # its fields may be in the other parts
+            self._drop_undescribed(schema, pointer, subject)
         if subject and isinstance(node.get("description"), str):
             schema = self._described(schema, node["description"], pointer, subject)
         return add_null(schema) if node.get("nullable") is True else schema
@@ -181,11 +183,22 @@ class SchemaReader:
             self.add_todo(subject, f"{pointer}/allOf", contradiction)
         return merged
 
+    def _drop_undescribed(self, schema: Schema, pointer: str, subject: str) -> None:
+        """Drop required fields that have no schema, and fields of responses that nothing may be added to, as to-dos."""
+        fields = schema.get("properties", {})
+        missing = [name for name in schema.get("required", ()) if name not in fields]
+        if fields and missing:
+            schema["required"] = [name for name in schema["required"] if name in fields]
+            self.add_todo(subject or "request", f"{pointer}/required", f"required but not described: {', '.join(missing)}")
+        if subject.startswith(("response.", "stream.")) and schema.get("additionalProperties") is False:
+            del schema["additionalProperties"]  # a server that adds a field breaks no client that ignores it
+            self.add_todo(subject, f"{pointer}/additionalProperties", "no other fields are allowed")
+
     def _described(self, schema: Schema, description: str, pointer: str, subject: str) -> Schema:
         name = re.split(r"[.\[]", subject.rstrip("[]"))[-1]
         schema, left = add_described_facts(schema, description, name, self.schemas)
         for text in left:
-            self.add_todo(subject, f"{pointer}/description", text)
+            self.add_todo(subject, f"{pointer}/description", text, quoted=True)
         return schema
 
     def _set_discriminator(self, schema: Schema, stated: Any, pointer: str, subject: str) -> None:

@@ -46,14 +46,9 @@ class DialectDelta:
     """
 
     def __init__(self, facts: Facts, contract: Contract) -> None:
-<<<<<<< HEAD
         self.tree = DeltaTree(contract.location)
-        self.by_hand: list[str] = []
-=======
-        self.tree = DeltaTree(contract.name)
         facts = replace(facts, facts=tuple(map(close_ends, facts.facts)))
         self.by_hand: list[tuple[Fact, str]] = []
->>>>>>> fe497c3 (Import pages: tables in any column order, lists, ParamField blocks)
         self.unstated: list[str] = []
         self._known = contract_facts(contract)
         self._schemas: dict[str, Tree] = {}  # path -> the schema that the delta has for it

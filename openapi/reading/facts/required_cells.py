@@ -38,6 +38,9 @@ def read_required_cell(text: str) -> ParsedText:
 
 def read_type_cell(text: str, name: str) -> ParsedText:
     """Read a cell of the column `type`, such as `bool (optional, default: false)`."""
+    words, equals, default = normalize(text).partition("=")
+    if equals and parse_types(" ".join(words.split())) is not None:  # int = 128
+        return join([read_type_cell(words, name), read_text(f"Default: {_in_json(default)}", name)])
     match = _TYPE.fullmatch(normalize(text).strip())
     if match is None:
         return ParsedText((), (text,))
@@ -55,3 +58,8 @@ def read_type_cell(text: str, name: str) -> ParsedText:
     if rest or (comma and later):
         parts.append(read_text(rest, name))
     return join(parts)
+
+
+def _in_json(literal: str) -> str:
+    """Write a literal of Python as one of JSON."""
+    return {"None": "null", "True": "true", "False": "false"}.get(literal.strip(), literal.strip())

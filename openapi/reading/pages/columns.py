@@ -35,7 +35,7 @@ _HEADERS: dict[Column, tuple[str, ...]] = {
         "必选/可选",
         *("required?", "is required", "optional", "presence", "必选", "必填", "必须", "是否必须", "是否必需"),
     ),
-    "type": ("type", "data type", "types", "format", "类型", "参数类型", "数据类型"),
+    "type": ("type", "data type", "types", "type/default", "format", "类型", "参数类型", "数据类型"),
     "prose": ("description", "descriptions", "desc", "details", "meaning", "说明", "描述", "参数说明", "含义", "备注"),
     "value": ("value", "value requirement", "value requirements", "constraints", "limits", "取值要求", "取值"),
     "range": ("range", "valid range", "value range", "allowed range", "范围", "取值范围", "有效范围"),
