@@ -27,6 +27,20 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid source
 @click.option("--vendor", help="Vendor of the interface. Default: the title of the source.")
 @click.option("--url", help="Where the source is published. Default: its URL or file name.")
 @click.option("--path", metavar="PATH", help="Path of the chat operation, if a description has several.")
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    metavar="WORDS",
+    help="Read only what is below headings of a page that contain these words. Repeatable. Default: chat completions.",
+)
+@click.option("--partial", is_flag=True, help="The source describes only what differs: keep the other parameters.")
+@click.option(
+    "--quotes/--no-quotes",
+    default=True,
+    show_default=True,
+    help="Whether the file may contain the vendor's words: without them, to-dos only name the place.",
+)
 def new(
     source: str,
     extends: str,
@@ -36,10 +50,13 @@ def new(
     vendor: str | None,
     url: str | None,
     path: str | None,
+    sections: tuple[str, ...],
+    partial: bool,
+    quotes: bool,
 ) -> None:
     """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server."""
     try:
-        options = ImportOptions(extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path)
+        options = ImportOptions(extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes)
         text = import_source(read_source(source), options)
     except ContractError as error:
         _stop(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,4 +67,20 @@ class StatedInterface:
         for name, parameter in self.parameters.items():
             if parameter.default_note is not None:
                 self.todos.append(Todo(name, parameter.place, "the default is described in words", quoted=False))
-            self.parameters[name] = replace(parameter, default_note=None, summary="")
+            self.parameters[name] = replace(
+                parameter, default_note=None, summary="", schema=_without_phrases(parameter.schema)
+            )
+        self.schemas = {name: _without_phrases(schema) for name, schema in self.schemas.items()}
+
+
+def _without_phrases(node: Any) -> Any:
+    """Copy a schema without defaults of inner fields that are phrases or URLs, such as the text of an example."""
+    if isinstance(node, list):
+        return [_without_phrases(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_phrases(item)
+        for key, item in node.items()
+        if not (key == "default" and isinstance(item, str) and not re.fullmatch(r"[\w.-]*", item, re.ASCII))
+    }

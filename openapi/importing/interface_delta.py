@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
+MODEL: Final = "model"
 SINGLE: Final = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems enum pattern x-server-limits".split()  # noqa: SIM905 - a word list
 )
@@ -43,6 +44,9 @@ class InterfaceDelta:
         unstated = [{"$ref": f"#/components/schemas/{name}"} for key, name, _ in ROOTS if getattr(interface, key) is None]
         self._placement = SchemaPlacement(self.tree, interface.schemas, inherited, reachable(unstated, inherited))
         self._set_endpoint()
+        interface.parameters.update(
+            {name: self._with_any_model(item) for name, item in interface.parameters.items() if name == MODEL}
+        )
         parameters = [self._with_valid_default(parameter) for parameter in interface.parameters.values()]
         self.sentences = [row for item in parameters for row in parameter_sentences(item, interface.schemas)]
         for parameter in parameters:
@@ -67,6 +71,13 @@ class InterfaceDelta:
             self.tree.set("endpoint/source", "#endpoint/url")
         if stated.auth is not None:
             self.tree.set("auth", {"scheme": stated.auth, "source": "#auth"})
+
+    def _with_any_model(self, parameter: StatedParameter) -> StatedParameter:
+        """Return the parameter that names the model without a list of models: which are served changes by the day."""
+        if not {"enum", "anyOf", "oneOf"} & set(parameter.schema):
+            return parameter
+        self.todos.append(Todo(parameter.name, parameter.place, "the list of models is left out", quoted=False))
+        return replace(parameter, schema={"type": "string"}, default=ABSENT)
 
     def _with_valid_default(self, parameter: StatedParameter) -> StatedParameter:
         default = parameter.default

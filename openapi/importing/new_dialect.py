@@ -34,6 +34,8 @@ MAX_TITLE: Final = 100
 class ImportOptions:
     """How to import: the dialect to extend, the identity of the new one, and the chat operation to choose.
 
+    sections: words of the headings of a page below which parameters are read; empty for those about chat completions.
+    partial: whether the source describes only what differs from the extended dialect, whose other parameters are kept.
     quotes: whether the file may contain words of the source: descriptions of defaults, and what is not understood.
     """
 
@@ -44,6 +46,8 @@ class ImportOptions:
     vendor: str | None = None
     url: str | None = None
     path: str | None = None
+    sections: tuple[str, ...] = ()
+    partial: bool = False
     quotes: bool = True
 
 
@@ -57,9 +61,11 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
         interface = read_interface(document, source.name, options.path)
         what = f"OpenAPI {document.get('openapi')}"
     else:
-        facts = read_facts(read_page(source.content, source.name), strict=False)
+        facts = read_facts(read_page(source.content, source.name, options.sections), strict=False)
         interface, responses = read_page_interface(facts, base, options.title or _page_title(text) or source.name)
         what = f"{facts.form}, {facts.rows} rows, {cells_line(facts)}"
+    if options.partial:
+        interface.mentioned |= set(base.parameters)
     if not options.quotes:
         interface.leave_out_words()
     title = options.title or interface.title

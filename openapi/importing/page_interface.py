@@ -35,6 +35,10 @@ def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[S
         elif "." not in fact.path and not fact.path.endswith("[]"):
             interface.parameters[fact.path] = _parameter(fact, request, delta, contract)
     interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - set(interface.parameters)
+    for name, parameter in contract.parameters.items():
+        if parameter.required and name not in interface.parameters | {name: None for name in interface.mentioned}:
+            interface.mentioned.add(name)  # a chat needs it, although the page does not list it
+            interface.todos.append(Todo(name, "page", "not on the page: inherited", quoted=False))
     interface.schemas = {name: delta.tree.final(f"schemas/{name}") for name in delta.tree.get("schemas")}
     changed = {**delta.tree.add, **delta.tree.replace}
     responses = {path: value for path, value in changed.items() if path.startswith(("schemas/", "errors/"))}

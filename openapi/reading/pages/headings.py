@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
     from markdown_it.token import Token
 
-PARAGRAPH: Final = 7  # the level of a paragraph
+EMPHASIZED: Final = 7  # the level of a paragraph that is bold or italic as a whole, which serves as a heading
+PARAGRAPH: Final = 8  # the level of another paragraph
 MAX_TITLE: Final = 300  # characters of a paragraph that may be the title of a table
 _PATH: Final = re.compile(r"(?<![\w.])/[a-z][\w-]*(?:/[\w{}-]+)*", re.IGNORECASE)
-_CHAT: Final = re.compile(r"chat/completions\b", re.IGNORECASE)
+CHAT: Final = "chat/completions"
 Position = tuple[int, int]  # line and column
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of level 1 to 6, or a paragraph as level 7. `entries`: the entries of the list below a heading."""
+    """A heading of level 1 to 6, or a paragraph as level 7 or 8. `entries`: the entries of the list below a heading."""
 
     position: Position
     level: int
@@ -50,16 +51,16 @@ def enclosing_headings(headings: Sequence[Heading], position: Position) -> list[
     return words
 
 
-def is_about_other_operation(headings: Sequence[Heading], position: Position) -> bool:
-    """Return whether a position is below a heading with another path than that of chat completions.
-
-    On a page without a heading for chat completions, no position is.
-    """
+def is_below(headings: Sequence[Heading], position: Position, words: Sequence[str]) -> bool:
+    """Return whether a position is below a heading, not a paragraph, that contains one of some words."""
     titles = [heading for heading in headings if heading.level < PARAGRAPH]
-    if not any(_CHAT.search(heading.words) for heading in titles):
-        return False
-    above = next((words for words in enclosing_headings(titles, position) if _PATH.search(words)), "")
-    return bool(above) and not _CHAT.search(above)
+    return any(word.lower() in title.lower() for title in enclosing_headings(titles, position) for word in words)
+
+
+def innermost_path(headings: Sequence[Heading], position: Position) -> str:
+    """Return the heading with the path of an operation that a position is below; empty without one."""
+    titles = [heading for heading in headings if heading.level < PARAGRAPH]
+    return next((words for words in enclosing_headings(titles, position) if _PATH.search(words)), "")
 
 
 def position_of(tag: Tag) -> Position:
@@ -80,8 +81,19 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[Heading]:
             words, position = text_of(inline), (opening.map[0] + 1, 0)
             if opening.type == "heading_open":
                 yield Heading(position, int(opening.tag[1:]), words, tuple(_entries(tokens, at + 3)))
+            elif opening.type == "paragraph_open" and _is_emphasized(inline):
+                yield Heading(position, EMPHASIZED, words)
             elif opening.type == "paragraph_open" and len(words) < MAX_TITLE:
                 yield Heading(position, PARAGRAPH, words)
+
+
+def _is_emphasized(inline: Token) -> bool:
+    """Return whether all words of a paragraph are in one emphasis."""
+    children = [child for child in inline.children or () if child.content.strip(" :") or child.type != "text"]
+    if len(children) < 3 or children[0].type not in ("strong_open", "em_open"):
+        return False
+    closing = children[0].type.replace("open", "close")
+    return children[-1].type == closing and sum(child.type == closing for child in children) == 1
 
 
 def _entries(tokens: Sequence[Token], start: int) -> Iterator[Item]:

@@ -15,12 +15,14 @@ from markdown_it import MarkdownIt
 from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_any_columns, read_value
 from openapi.reading.pages.headings import (
+    CHAT,
     PARAGRAPH,
     Heading,
     Position,
     enclosing_headings,
     find_headings,
-    is_about_other_operation,
+    innermost_path,
+    is_below,
     position_of,
     text_of,
 )
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from openapi.reading.pages.row import Part
 
+OTHER_SECTION = "below a heading about something else than chat completions"
 FORM = "HTML or Markdown tables"
 _MAX_SPAN = 1000  # columns that a cell may span, as in HTML
 
@@ -51,8 +54,11 @@ class _Table:
     grid: tuple[tuple[Cell | None, ...], ...]
 
 
-def read(text: str) -> Rows | None:
-    """Read all rows of all tables of parameters in a page of HTML or Markdown, in the order of the page."""
+def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
+    """Read all rows of all tables of parameters in a page of HTML or Markdown, in the order of the page.
+
+    sections: words of the headings below which rows are read; empty for those about chat completions.
+    """
     tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
     lines = text.split("\n")
     for token in tokens:  # a table in an example is not read
@@ -65,9 +71,38 @@ def read(text: str) -> Rows | None:
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
     results += read_name_lists(tokens, headings)
-    results = [result for result in results if not is_about_other_operation(headings, result[0])]
     results.sort(key=lambda result: result[0])
-    return separate(FORM, [row for _, row in results])
+    return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])
+
+
+def _of_operation(
+    results: Sequence[tuple[Position, TableRow | UnreadPassage]], headings: Sequence[Heading], sections: Sequence[str]
+) -> Iterator[tuple[Position, TableRow | UnreadPassage]]:
+    """Yield the rows below headings that contain one of the words in `sections`.
+
+    Without `sections`: on a page with a heading for chat completions that has request parameters below it, request
+    parameters elsewhere belong to other operations, and so does all that is below a heading with another path.
+    """
+    if sections:
+        yield from (result for result in results if is_below(headings, result[0], sections))
+        return
+    own = [
+        position
+        for position, row in results
+        if isinstance(row, TableRow) and row.part == "request" and is_below(headings, position, [CHAT])
+    ]
+    told: set[tuple[str, ...]] = set()
+    for position, row in results:
+        path = innermost_path(headings, position)
+        if not own or is_below(headings, position, [CHAT]):
+            yield position, row
+        elif not path and (isinstance(row, UnreadPassage) or row.part != "request"):
+            yield position, row
+        else:
+            titles = tuple(enclosing_headings([item for item in headings if item.level < PARAGRAPH], position)[:1])
+            if titles not in told and not path:  # another operation is no part of this interface
+                told.add(titles)
+                yield position, UnreadPassage(position[0], OTHER_SECTION, " < ".join(titles))
 
 
 def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.types import parse_types
 from openapi.reading.pages.columns import NO_PART, detect_part
-from openapi.reading.pages.headings import enclosing_headings
+from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings
 from openapi.reading.pages.names import PATH, parse_name
 from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
 
@@ -54,7 +54,7 @@ def read_name_lists(
 
 
 def _above(headings: Sequence[Heading]) -> list[Heading]:
-    return [heading for heading in headings if heading.level < 7]
+    return [heading for heading in headings if heading.level < PARAGRAPH]
 
 
 def _before(headings: Sequence[Heading], entries: Sequence[Entry]) -> list[Heading]:

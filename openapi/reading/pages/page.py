@@ -9,7 +9,7 @@ from openapi.contract.resolution import ContractError
 from openapi.reading.pages import cell_lines, headed_paragraphs, html_tables, piped_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from openapi.reading.pages.row import Rows
 
@@ -25,8 +25,12 @@ _UNPRINTABLE = re.compile(  # terminal controls, bidirectional overrides, and ch
 _EXPECTED = "expected a page with tables of parameters, as HTML, Markdown or text"
 
 
-def read_page(content: bytes, name: str) -> Rows:
-    """Read the rows of a page. Raises ContractError, in one line, if it has no table of parameters."""
+def read_page(content: bytes, name: str, sections: Sequence[str] = ()) -> Rows:
+    """Read the rows of a page. Raises ContractError, in one line, if it has no table of parameters.
+
+    sections: words of the headings of a page in HTML or Markdown below which rows are read; empty for those about chat
+        completions.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -37,7 +41,7 @@ def read_page(content: bytes, name: str) -> Rows:
         raise ContractError(f"{name}: line 1: the page is empty: {_EXPECTED}")
     for reader in READERS:
         try:
-            rows = reader(text)
+            rows = html_tables.read(text, sections) if reader is html_tables.read else reader(text)
         except RecursionError:
             raise ContractError(f"{name}: line 1: tags are nested too deeply: {_EXPECTED}") from None
         if rows is not None and rows.rows:
