@@ -56,7 +56,9 @@ def new(
 ) -> None:
     """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server."""
     try:
-        options = ImportOptions(extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes)
+        options = ImportOptions(
+            extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes
+        )
         text = import_source(read_source(source), options)
     except ContractError as error:
         _stop(str(error))

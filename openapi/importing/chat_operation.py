@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from openapi.contract.resolution import ContractError
-from openapi.importing.references import follow
+from openapi.importing.schemas.references import follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class ChatOperation:
 def find_chat_operation(document: Mapping[str, Any], name: str, path: str | None = None) -> ChatOperation:
     """Return the chat operation with the shortest path, or the one at `path`.
 
-    Raises ContractError if there is none.
+    Raises ContractError without such an operation.
     """
     found = sorted(_operations(document), key=lambda item: (len(item[0]), item[0]))
     if path is not None:

@@ -1,4 +1,4 @@
-"""Write a dialect file: its identity, its document, the delta on the dialect that it extends, and what is left to do."""
+"""Write a dialect file: its identity, its document, the delta on the dialect that it extends, and the to-dos."""
 
 from __future__ import annotations
 
@@ -81,10 +81,17 @@ class _BlockDumper(yaml.SafeDumper):
     def represent_string(self, text: str) -> yaml.ScalarNode:
         """Quote a string only if it would have another meaning without quotes."""
         node = self.represent_str(text)
-        plain = self.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
-        if not plain or text[:1] in _INDICATORS or ": " in text or " #" in text or text != text.strip() or not text:
+        if not _is_plain(text) or text[:1] in _INDICATORS or ": " in text or " #" in text or text != text.strip() or not text:
             node.style = ">" if len(text) > FOLDED and "\n" not in text and text == text.strip() else '"'
         return node
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether YAML reads a string without quotes as this string."""
+    try:
+        return bool(yaml.load(text, Loader=yaml.CSafeLoader) == text)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError):
+        return False
 
 
 _INDICATORS: Final = frozenset("#&*!|>%@`\"'[]{},?:-")

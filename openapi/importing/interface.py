@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi.contract.parameter import ABSENT
-
 from openapi.importing.todo import Todo
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
 
 
 def _find_description(text: str) -> Mapping[str, Any] | None:
-    """Return the OpenAPI description that a text is, or that a block of it contains; None if there is none."""
+    """Return the OpenAPI description in a file: the whole of it, or a block of a page; None without a description."""
     document = parse_mapping(text) if not text.lstrip().startswith("<") else None
     if is_description(document):
         return document

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import ContractError
 from openapi.importing.chat_operation import find_chat_operation, find_models_path
-from openapi.importing.described_facts import DEFAULT_NOTE
 from openapi.importing.interface import StatedInterface, StatedParameter
-from openapi.importing.null_values import split_null
-from openapi.importing.references import follow
-from openapi.importing.schema_reading import COMBINED, SchemaReader
+from openapi.importing.schemas.described_facts import DEFAULT_NOTE
+from openapi.importing.schemas.null_values import split_null
+from openapi.importing.schemas.references import follow
+from openapi.importing.schemas.schema_reading import COMBINED, SchemaReader
 from openapi.importing.todo import Todo
 from openapi.schema.json_schema import dereference
 
@@ -45,7 +45,9 @@ def read_interface(document: Mapping[str, Any], name: str, path: str | None = No
         str((info or {}).get("title") or name), str((info or {}).get("version") or "undated"), path=chat.path
     )
     if chat.others:
-        interface.todos.append(Todo("endpoint", chat.pointer, f"other chat operations: {', '.join(chat.others)}", quoted=False))
+        interface.todos.append(
+            Todo("endpoint", chat.pointer, f"other chat operations: {', '.join(chat.others)}", quoted=False)
+        )
     interface.models_path = find_models_path(document, chat)
     _read_auth(document, chat, interface)
     unsupported = (info or {}).get("x-unsupported")
@@ -109,6 +111,8 @@ class _Request:
             target, inner = split_null(self._reader.schemas[schema["$ref"].rpartition("/")[2]])
             if inner:
                 schema, nullable = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}, True
+        if "oneOf" in schema and not {"anyOf", "properties"} & set(schema):  # null is added to anyOf
+            schema = {"anyOf" if key == "oneOf" else key: value for key, value in schema.items()}
         default, note = schema.pop("default", ABSENT), schema.pop(DEFAULT_NOTE, None)
         note = None if default is not ABSENT else note
         return StatedParameter(name, schema, required, nullable, default, note, place=f"{pointer}/properties/{name}")
@@ -164,7 +168,9 @@ def _read_auth(document: Mapping[str, Any], chat: ChatOperation, interface: Stat
     if not demanded:
         interface.auth = "none"
         if demanded is None:
-            interface.todos.append(Todo("auth", chat.pointer, "no security is stated: does the server need a key?", quoted=False))
+            interface.todos.append(
+                Todo("auth", chat.pointer, "no security is stated: does the server need a key?", quoted=False)
+            )
         return
     names = [name for item in demanded if isinstance(item, dict) for name in item] if isinstance(demanded, list) else []
     kinds = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
 from openapi.importing.interface import StatedInterface, StatedParameter
-from openapi.importing.null_values import split_null
+from openapi.importing.schemas.null_values import split_null
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta import DialectDelta
 from openapi.reading.compare.schema_keywords import is_expressible
@@ -36,7 +36,7 @@ def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[S
             interface.parameters[fact.path] = _parameter(fact, request, delta, contract)
     interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - set(interface.parameters)
     for name, parameter in contract.parameters.items():
-        if parameter.required and name not in interface.parameters | {name: None for name in interface.mentioned}:
+        if parameter.required and name not in interface.parameters | dict.fromkeys(interface.mentioned):
             interface.mentioned.add(name)  # a chat needs it, although the page does not list it
             interface.todos.append(Todo(name, "page", "not on the page: inherited", quoted=False))
     interface.schemas = {name: delta.tree.final(f"schemas/{name}") for name in delta.tree.get("schemas")}

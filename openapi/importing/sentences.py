@@ -33,7 +33,9 @@ def parameter_sentences(parameter: StatedParameter, schemas: Schemas) -> Iterato
     values = notation(parameter.schema, schemas)
     if "schema" in parameter.silent or not dereference(parameter.schema, schemas) or values == "anything":
         return
-    null, places = (" or null", [f"{at}/null_value"]) if parameter.nullable and "null" not in parameter.silent else ("", [])
+    null, places = (
+        (" or null", [f"{at}/null_value"]) if parameter.nullable and "null" not in parameter.silent else ("", [])
+    )
     yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [f"{at}/schema", *places])
 
 

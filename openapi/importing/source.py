@@ -87,7 +87,7 @@ def _fetch(source: str) -> SourceFile:
 def parse_mapping(text: str) -> Mapping[str, Any] | None:
     """Parse a mapping in JSON or YAML; None if the text is neither. Raises ContractError if it is nested too deeply."""
     try:
-        parsed = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506 - a safe loader
+        parsed = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, Loader=yaml.CSafeLoader)
     except (ValueError, yaml.YAMLError):
         return None
     except RecursionError:

@@ -80,8 +80,8 @@ def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedTex
         cells.append(read_cell(row.value, name))
     if row.prose:  # without a value column, the description of a parameter contains its requirements
         cells.append(read_cell(row.prose, name, prose=not strict or row.value is not None or row.part != "request"))
-    for header, cell in row.others:
-        parsed = read_cell(cell, name, prose=True)
+    for header, other in row.others:
+        parsed = read_cell(other, name, prose=True)
         cells.append(ParsedText(parsed.statements, tuple(f"{header}: {text}" for text in parsed.unread)))
     counts["read"] += 1
     for cell in cells:

@@ -126,8 +126,9 @@ RULES: Final = (
     rule(rf"列表元素(?:个数|数量)[为是]\s*{_SPAN}个?", _span("items")),
     rule(rf"the number of elements (?:is|must be) {_SPAN}", _span("items")),
     rule(
-        rf"(?:(?:must |can )?(?:have|contain|be|specify|provide|supports?) )?(?:an? )?"
-        rf"(?P<compared>{COMPARISON})(?: length)?(?: is|:)?\s*(?P<limit>\d+(?:,\d{{3}})*)\s*{_UNIT}(?: long| in length| are supported| are allowed| can be provided)?",
+        r"(?:(?:must |can )?(?:have|contain|be|specify|provide|supports?) )?(?:an? )?"
+        rf"(?P<compared>{COMPARISON})(?: length)?(?: is|:)?\s*(?P<limit>\d+(?:,\d{{3}})*)\s*{_UNIT}"
+        r"(?: long| in length| are supported| are allowed| can be provided)?",
         _counted,
         Preceding.READ,
     ),
@@ -135,8 +136,14 @@ RULES: Final = (
         r"(?:with )?(?:an? )?(?P<compared>max(?:imum)?|min(?:imum)?) length (?:of|is|:) (?P<limit>\d+)"
         r"(?P<unit>)(?: characters)?",
         lambda match, _name: [
-            Statement("length", (Interval(0, int(match["limit"])) if match["compared"][:3].lower() == "max"
-                                 else Interval(int(match["limit"])),))
+            Statement(
+                "length",
+                (
+                    Interval(0, int(match["limit"]))
+                    if match["compared"][:3].lower() == "max"
+                    else Interval(int(match["limit"])),
+                ),
+            )
         ],
         Preceding.READ,
     ),

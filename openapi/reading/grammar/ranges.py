@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 _LEAD: Final = (
     r"(?:取值)?范围[为是:]?\s*"
     r"|(?:the )?(?:(?:value|valid|allowed|accepted|supported|required|permitted) )?range(?: is|:| of|: from)?\s*"
-    r"|(?:(?:the value |it )?(?:must|should) be |is )?(?:with)?in (?:the )?(?:(?:closed )?(?:range|interval)(?: of| from)? )?"
+    r"|(?:(?:the value |it )?(?:must|should) be |is )?(?:with)?in (?:the )?"
+    r"(?:(?:closed )?(?:range|interval)(?: of| from)? )?"
     r"|(?:the value )?must be in "
 )
-_SUBJECT: Final = r"(?:(?:accepts |allows |supports |takes )?(?:the |a |an )?(?:value|number|integer|float|scalar|decimal|penalty)s? )?"
+_SUBJECT: Final = (
+    r"(?:(?:accepts |allows |supports |takes )?(?:the |a |an )?"
+    r"(?:value|number|integer|float|scalar|decimal|penalty)s? )?"
+)
 _MUST: Final = r"(?:the value )?must be |the value is "
 _ONE: Final = rf"(?:{SET}|{NUMBER})"
 _OR: Final = r"\s*(?:或者|或|\bor\b)\s*"
@@ -91,7 +95,9 @@ RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
     rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
     rule(_COMPARED, _compared, Preceding.READ),
-    rule(rf"{_SUBJECT}(?:must be |is )?(?:with)?in (?:the )?(?:range |interval )?(?P<sets>{SET})", _sets, Preceding.READ),
+    rule(
+        rf"{_SUBJECT}(?:must be |is )?(?:with)?in (?:the )?(?:range |interval )?(?P<sets>{SET})", _sets, Preceding.READ
+    ),
     rule(rf"(?P<one>{COMPARISON})(?: is|:| =|=)?\s*(?P<bound>{NUMBER})(?P<other>(?!))?", _compared, Preceding.READ),
     rule(rf"(?P<sets>{SET}(?:{_OR}{_ONE})*)", _sets, Preceding.READ),
     rule(
@@ -99,20 +105,29 @@ RULES: Final = (
         _chain,
         Preceding.READ,
     ),
-    rule(rf"(?:{_LEAD})(?P<low>{NUMBER})\s*(?P<left><=?|≤)\s*(?P<self>{NAME})\s*(?P<right><=?|≤)\s*(?P<high>{NUMBER})", _chain),
+    rule(
+        rf"(?:{_LEAD})(?P<low>{NUMBER})\s*(?P<left><=?|≤)\s*(?P<self>{NAME})\s*(?P<right><=?|≤)\s*(?P<high>{NUMBER})",
+        _chain,
+    ),
     rule(rf"(?:{_LEAD})?(?P<self>{NAME})\s*{_COMPARED}", _named, Preceding.READ),
     rule(rf"(?P<self>{NAME})\s*(?:∈|in)\s*(?P<sets>{SET})", _sets, Preceding.READ),
-    rule(rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
-         r"(?P<closed>,? inclusive| \(inclusive\))?", _between, Preceding.READ),
     rule(
-        rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?(?:between|from) (?P<low>{NUMBER})"
+        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
+        r"(?P<closed>,? inclusive| \(inclusive\))?",
+        _between,
+        Preceding.READ,
+    ),
+    rule(
+        rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?"
+        rf"(?:between|from) (?P<low>{NUMBER})"
         rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,
     ),
     rule(
         rf"(?:an? )?(?:decimal number|number|integer|float|value) (?:between|from) (?P<low>{NUMBER})"
-        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<rest> (?:that|which|specifying|where|of|for|indicating|representing) .+)",
+        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})"
+        r"(?P<rest> (?:that|which|specifying|where|of|for|indicating|representing) .+)",
         lambda match, name: _with_rest(_between(match, name), match["rest"]),
         Preceding.READ,
     ),

@@ -75,7 +75,7 @@ def _values(match: re.Match[str], _name: str) -> list[Statement]:
     return [Statement("enum", tuple(quoted[1:-1] for quoted in re.findall(QUOTED, words)))]
 
 
-def _listed(match: re.Match[str], name: str) -> list[Statement] | None:
+def _listed(match: re.Match[str], _name: str) -> list[Statement] | None:
     """Read values without quotes, separated by commas, bars or words; the announcement says that these are all."""
     words = re.sub(r"^\[(.*)\]$", r"\1", match["tokens"].strip())
     parts = re.split(r"\s*(?:,|;|\||、|/|\bor\b|\band\b|或者?|和)\s*", words)
@@ -104,9 +104,12 @@ _BETWEEN: Final = r"\s*(?:,\s*(?:or\b|and\b)?|;|\||、|/|\bor\b|\band\b|或者?|
 _TOKENS: Final = rf"(?P<tokens>\[?{_TOKEN}(?:{_BETWEEN}{_TOKEN})*\]?)"
 _ANNOUNCED: Final = (
     r"(?:(?:the )?(?:possible|supported|available|allowed|accepted|valid|permitted) (?:values?|options|choices)"
-    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?|支持)(?:\s*[:=为是])?\s*"
+    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?|支持)"
+    r"(?:\s*[:=为是])?\s*"
 )
-_CHOSEN: Final = r"(?:(?:the value )?(?:must|should|can|may)(?: only)? be |is |currently )?(?:one of|either)(?: the values?)?:? "
+_CHOSEN: Final = (
+    r"(?:(?:the value )?(?:must|should|can|may)(?: only)? be |is |currently )?(?:one of|either)(?: the values?)?:? "
+)
 _ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
 
 RULES: Final = (

@@ -44,7 +44,9 @@ def _default_word(match: re.Match[str], _name: str) -> list[Statement] | None:
 
 def _default_in_words(match: re.Match[str], _name: str) -> list[Statement] | None:
     words = match["words"].strip().strip('"')
-    return None if words in _LITERALS_OF_PYTHON or words[:1].isdigit() else [Statement("default", DescribedDefault(words))]
+    return (
+        None if words in _LITERALS_OF_PYTHON or words[:1].isdigit() else [Statement("default", DescribedDefault(words))]
+    )
 
 
 def _in_words(words: str) -> Build:
@@ -150,7 +152,12 @@ RULES: Final = (
     rule(r"default: (?P<value>all tokens)", _in_words("all tokens")),
     rule(rf"(?:defaults? to|(?:the )?default(?: value)?(?: is|:| =|=))\s*'?(?P<value>{_WORD})'?", _default_word),
     rule(rf"'?(?P<value>{_WORD})'? (?:is the default(?: value)?|by default)", _default_word, Preceding.READ),
-    rule(rf"(?:the )?defaults?(?: value)?:? (?!(?:is |to )?{LITERAL})(?:is |to )?(?!(?:value|is|to)\b){_ONE_STATEMENT}(?P<words>[^.]{{1,120}})", _default_in_words, Preceding.READ),
+    rule(
+        rf"(?:the )?defaults?(?: value)?:? (?!(?:is |to )?{LITERAL})(?:is |to )?(?!(?:value|is|to)\b)"
+        rf"{_ONE_STATEMENT}(?P<words>[^.]{{1,120}})",
+        _default_in_words,
+        Preceding.READ,
+    ),
     rule(r"an optional [a-z ]+", lambda _match, _name: [Statement("required", "no")], Preceding.READ),
     rule(r"(?:取值)?(?:可以?|允许)为null", _null(True)),
     rule(r"(?:取值)?(?:不能|不可以?|不允许)为null", _null(False)),

@@ -115,7 +115,7 @@ def normalize(text: str) -> str:
 
 
 def parse_type(word: str) -> Type | None:
-    """Parse a type such as `uint64_t`, `List[string]`, `string[]`, `integer($int32)` or `字符串`; None for other words."""
+    """Parse a type such as `uint64_t`, `List[string]`, `string[]`, `integer($int32)` or `字符串`; None for others."""
     word = word.strip().lower()
     if inside := _LIST.fullmatch(word):
         element = parse_type(inside["inside"] or inside["plural"] or inside["suffixed"])
@@ -123,8 +123,8 @@ def parse_type(word: str) -> Type | None:
     if qualified := _QUALIFIED.fullmatch(word):
         if qualified["format"] is None:
             return Type("object") if qualified["mapping"] else parse_type(qualified["of"])
-        plain, sized = parse_type(qualified["type"]), parse_type(qualified["format"])
-        return Type(plain.name, sized.format if sized else None) if plain else None
+        plain, form = parse_type(qualified["type"]), parse_type(qualified["format"])
+        return Type(plain.name, form.format if form else None) if plain else None
     if sized := _SIZED.fullmatch(word):
         return Type("integer", f"{sized[1]}{sized[2]}")
     name = _BY_WORD.get(word)

@@ -23,7 +23,19 @@ NO_PART = "neither the columns nor a heading show which part of the interface th
 _HEADERS: dict[Column, tuple[str, ...]] = {
     "name": (
         *("parameter", "parameter name", "param", "parameters", "field", "field name", "name", "参数", "参数名"),
-        *("参数名称", "attribute", "property", "key", "argument", "option", "字段", "字段名", "字段名称", "属性", "名称"),
+        *(
+            "参数名称",
+            "attribute",
+            "property",
+            "key",
+            "argument",
+            "option",
+            "字段",
+            "字段名",
+            "字段名称",
+            "属性",
+            "名称",
+        ),
     ),
     "required": (
         "required",
@@ -110,13 +122,18 @@ def read_value(cells: Mapping[Column, Cell | None]) -> Cell | None:
             continue
         first, *others = cell.items
         known = normalize(first.text).lower().startswith(lead.lower().rstrip(": "))
-        stated = (first if known or (column != "default" and _is_read(first.text)) else replace(first, text=f"{lead}{first.text}"), *others)
+        stated = (
+            first
+            if known or (column != "default" and _is_read(first.text))
+            else replace(first, text=f"{lead}{first.text}"),
+            *others,
+        )
         value = replace(cell, items=stated) if value is None else replace(value, items=(*value.items, *stated))
     return value
 
 
 def _is_read(text: str) -> bool:
-    """Return whether a text is a statement on its own, without the header of its column."""
+    """Return whether words are a statement on their own, without the header of their column."""
     parsed = read_text(text, "x")
     return bool(parsed.statements) and not parsed.unread
 

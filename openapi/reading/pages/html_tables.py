@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bs4 import BeautifulSoup
-from bs4.element import Tag
 from markdown_it import MarkdownIt
 
 from openapi.reading.pages.cell_items import cell_items
@@ -36,6 +35,7 @@ from openapi.reading.pages.unsupported_lists import announces_unsupported, read_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bs4.element import Tag
     from markdown_it.token import Token
 
     from openapi.reading.pages.row import Part
@@ -94,13 +94,12 @@ def _of_operation(
     told: set[tuple[str, ...]] = set()
     for position, row in results:
         path = innermost_path(headings, position)
-        if not own or is_below(headings, position, [CHAT]):
-            yield position, row
-        elif not path and (isinstance(row, UnreadPassage) or row.part != "request"):
+        is_request = isinstance(row, TableRow) and row.part == "request"
+        if not own or is_below(headings, position, [CHAT]) or (not path and not is_request):
             yield position, row
         else:
             titles = tuple(enclosing_headings([item for item in headings if item.level < PARAGRAPH], position)[:1])
-            if titles not in told and not path:  # another operation is no part of this interface
+            if titles not in told and not path:  # another operation does not belong to this interface
                 told.add(titles)
                 yield position, UnreadPassage(position[0], OTHER_SECTION, " < ".join(titles))
 
@@ -160,11 +159,11 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
 def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
     header, *body = table.grid or ((),)
     headers = [cell.text if cell else "" for cell in header]
-    columns = parse_any_columns(headers)
-    if columns is None:
+    found = parse_any_columns(headers)
+    if found is None:
         return _error_codes(table)
-    order = sorted(range(len(columns)), key=lambda at: columns[at] != "name")  # names first
-    headers, columns = [headers[at] for at in order], tuple(columns[at] for at in order)
+    order = sorted(range(len(found)), key=[column != "name" for column in found].__getitem__)  # names first
+    headers, columns = [headers[at] for at in order], tuple(found[at] for at in order)
     body = [tuple(cells[at] for at in order) if len(cells) == len(order) else cells for cells in body]
     first = next((cell for row in body[:1] for cell in row if cell), None)
     titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position), headers[0]]
@@ -205,9 +204,9 @@ def _row(
     columns: Sequence[Column],
     headers: Sequence[str],
     cells: Sequence[Cell | None],
-    beside: str,
+    remark: str,
 ) -> TableRow:
-    """Make the row of a table. `beside`: the words next to the name, such as `optional`."""
+    """Make the row of a table. `remark`: the words next to the name, such as `optional`."""
     by_column = dict(zip(columns, cells, strict=True))
     others = [
         (header, cell)
@@ -215,10 +214,10 @@ def _row(
         if column == "other" and cell is not None and cell.items
     ]
     required = by_column.get("required")
-    if beside and required is None and beside.lower() in ("required", "optional"):
-        required = Cell((Item(beside, 0, line),), line)
-    elif beside:
-        others.append(("beside the name", Cell((Item(beside, 0, line),), line)))
+    if remark and required is None and remark.lower() in ("required", "optional"):
+        required = Cell((Item(remark, 0, line),), line)
+    elif remark:
+        others.append(("next to the name", Cell((Item(remark, 0, line),), line)))
     return TableRow(
         part=part,
         path=path,

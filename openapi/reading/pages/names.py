@@ -1,4 +1,4 @@
-"""Read the name of a parameter as pages write it: `messages[].role`, `temperature*`, `n (optional)`, an indented name."""
+"""Read the name of a parameter as pages write it: `messages[].role`, `temperature*`, `n (optional)`, `└ role`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WrittenName:
 
 
 def parse_name(text: str) -> WrittenName | None:
-    """Parse the name at the start of a text; None if there is none."""
+    """Parse the name at the start of a cell; None without a name."""
     match = _NAME.fullmatch(" ".join(normalize(text).split()))
     if match is None:
         return None

@@ -25,7 +25,12 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("3.2.0", {"enum": ["a", "b", None]}, {"enum": ["a", "b"]}, True),
     ("3.1.0", {"allOf": [{"type": "integer", "minimum": 1}, {"minimum": 3}]}, {"type": "integer", "minimum": 3}, False),
     ("3.1.0", {"$ref": "#/components/schemas/Count"}, {"type": "integer", "maximum": 5}, False),
-    ("3.0.1", {"allOf": [{"$ref": "#/components/schemas/Count"}], "nullable": True}, {"type": "integer", "maximum": 5}, True),
+    (
+        "3.0.1",
+        {"allOf": [{"$ref": "#/components/schemas/Count"}], "nullable": True},
+        {"type": "integer", "maximum": 5},
+        True,
+    ),
     ("3.1.0", {"type": "float"}, {"type": "number"}, False),
     ("3.1.0", {"type": "string", "x-vendor": "red", "maxLength": 3}, {"type": "string", "maxLength": 3}, False),
 ]
@@ -90,13 +95,18 @@ def test_alternatives_of_a_request_are_joined(tmp_path: Path) -> None:
     source = description({})
     request = source["paths"]["/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     both = [{**request, "properties": {**request["properties"], **fields}} for fields in (stream, plain)]
-    source["paths"]["/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"] = {"oneOf": both}
+    source["paths"]["/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"] = {
+        "oneOf": both
+    }
     contract, _ = imported(source, tmp_path)
     assert ({"type": "boolean"}, True) == (contract.parameters["stream"].schema, contract.parameters["model"].required)
 
 
 def test_a_schema_that_contains_itself_is_cut(tmp_path: Path) -> None:
-    tree = {"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#/components/schemas/Tree"}}}
+    tree = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "child": {"$ref": "#/components/schemas/Tree"}},
+    }
     source = description({"tree": {"$ref": "#/components/schemas/Tree"}}, components={"Tree": tree})
     contract, todos = imported(source, tmp_path)
     assert "tree" in contract.parameters

@@ -7,8 +7,8 @@ import pytest
 from openapi.reading.facts.fact import Fact, is_stated
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import Interval
-from openapi.reading.pages.columns import detect_part
 from openapi.reading.grammar.statement import DescribedDefault
+from openapi.reading.pages.columns import detect_part
 from openapi.reading.pages.page import read_page
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PARAGRAPHS_FACTS, PIPED, PIPED_FACTS
 from openapi.tests.reading.pages import MARKDOWN, MARKDOWN_FACTS, NESTED, read

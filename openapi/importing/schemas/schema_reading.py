@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.resolution import ContractError
-from openapi.importing.described_facts import add_described_facts
-from openapi.importing.merged_schema import merge_all
-from openapi.importing.null_values import add_null
-from openapi.importing.references import follow
+from openapi.importing.schemas.described_facts import add_described_facts
+from openapi.importing.schemas.merged_schema import merge_all
+from openapi.importing.schemas.null_values import add_null
+from openapi.importing.schemas.references import follow
 from openapi.importing.todo import Todo
 from openapi.reading.grammar.vocabulary import parse_type
 from openapi.schema.json_schema import REFERENCE
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 TYPES: Final = frozenset({"string", "boolean", "integer", "number", "array", "object", "null"})
 NUMBERS: Final = frozenset(
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems"
-    " minProperties maxProperties minContains maxContains".split()
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems"}
+    | {"maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
 )
 VALUES: Final = frozenset(
     {"enum", "const", "default", "pattern", "required", "uniqueItems", "dependentRequired"}
@@ -35,7 +35,7 @@ LISTS: Final = frozenset({"anyOf", "oneOf", "prefixItems"})
 INNER: Final = frozenset({"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"})
 READ_ELSEWHERE: Final = frozenset({"type", "format", "nullable", "allOf", "discriminator", "$ref", "description"})
 NOTES: Final = frozenset(
-    {"title", "example", "examples", "deprecated", "readOnly", "writeOnly", "externalDocs", "xml", "$comment", "$id"}
+    {"title", "example", "examples", "readOnly", "writeOnly", "externalDocs", "xml", "$comment", "$id"}
     | {"$schema", "$defs", "definitions", "contentSchema"}
     | {"x-source", "x-interpretation", "x-capability", "x-neutral", "x-server-limits", "x-rule", "x-rules"}
 )
@@ -109,7 +109,7 @@ class SchemaReader:
             return self.read(node, pointer, subject)
         schema: Schema = {}
         for key, value in node.items():
-            schema.update(self._keyword(str(key), value, node, pointer, subject))
+            schema.update(self._keyword(str(key), value, pointer, subject))
         _set_exclusive_bounds(schema, node)
         schema = self._with_all(schema, node, pointer, subject)
         if "discriminator" in node:
@@ -120,7 +120,7 @@ class SchemaReader:
             schema = self._described(schema, node["description"], pointer, subject)
         return add_null(schema) if node.get("nullable") is True else schema
 
-    def _keyword(self, key: str, value: Any, node: Mapping[str, Any], pointer: str, subject: str) -> Schema:
+    def _keyword(self, key: str, value: Any, pointer: str, subject: str) -> Schema:
         if key == "type":
             return self._type(value, pointer, subject)
         if key == "format":
@@ -146,6 +146,10 @@ class SchemaReader:
             return {}
         if key in VALUES:
             return {key: value}
+        if key == "deprecated":
+            if value is True:
+                self.add_todo(subject, f"{pointer}/{key}", "deprecated: is it to be tested?")
+            return {}
         if key.startswith("x-") and key not in NOTES:
             self._extensions.setdefault(key, Todo("extension", f"{pointer}/{key}", f"{key}: {value}, and elsewhere"))
         elif key not in READ_ELSEWHERE and key not in NOTES:
@@ -189,7 +193,9 @@ class SchemaReader:
         missing = [name for name in schema.get("required", ()) if name not in fields]
         if fields and missing:
             schema["required"] = [name for name in schema["required"] if name in fields]
-            self.add_todo(subject or "request", f"{pointer}/required", f"required but not described: {', '.join(missing)}")
+            self.add_todo(
+                subject or "request", f"{pointer}/required", f"required but not described: {', '.join(missing)}"
+            )
         if subject.startswith(("response.", "stream.")) and schema.get("additionalProperties") is False:
             del schema["additionalProperties"]  # a server that adds a field breaks no client that ignores it
             self.add_todo(subject, f"{pointer}/additionalProperties", "no other fields are allowed")

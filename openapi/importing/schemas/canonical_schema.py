@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 _NOTES: Final = frozenset({"description", "title", "examples", "example", "default", "discriminator", "$comment"})
 _KEPT: Final = frozenset({"x-maxCharacters", "x-maxMediaBytes", "x-mediaFormats", "x-presence", "x-absent"})
-_BY_TYPE: Final = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_SCALARS: Final = ("boolean", "integer", "number", "string")
 
 
 def same_values(one: Schema, schemas: Schemas, other: Schema, other_schemas: Schemas) -> bool:
     """Return whether two schemas accept the same values, as far as their keywords show."""
-    return canonical(one, schemas) == canonical(other, other_schemas)
+    return bool(canonical(one, schemas) == canonical(other, other_schemas))
 
 
 def canonical(schema: Any, schemas: Schemas) -> Any:
@@ -43,7 +43,7 @@ def canonical(schema: Any, schemas: Schemas) -> Any:
             reduced[key] = sorted(value) if isinstance(value, list) else [value]
         else:
             reduced[key] = canonical(value, schemas)
-    if "enum" in reduced and reduced.get("type") in ([kind] for kind in _BY_TYPE.values()):
+    if "enum" in reduced and reduced.get("type") in [[kind] for kind in _SCALARS]:
         del reduced["type"]
     if "anyOf" in reduced:
         reduced["anyOf"] = sorted(reduced["anyOf"], key=_text)

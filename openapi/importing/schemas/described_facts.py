@@ -80,4 +80,6 @@ def _words(fact: Fact, attribute: str) -> list[str]:
 def _agrees(attribute: str, value: Any, own: Any) -> bool:
     if attribute in RANGES:
         return same_values(value, own, whole=attribute != "range")
-    return bool(value == own or set(map(str, value)) <= set(map(str, own))) if isinstance(value, tuple) else value == own
+    return (
+        bool(value == own or set(map(str, value)) <= set(map(str, own))) if isinstance(value, tuple) else value == own
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.importing.canonical_schema import canonical, same_values
+from openapi.importing.schemas.canonical_schema import canonical, same_values
 from openapi.schema.json_schema import REFERENCE, dereference
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class SchemaPlacement:
         if name in self._fixed:
             return False
         form = canonical(schema, self._stated)
-        return self._placed.setdefault(name, (form, True))[0] == form
+        return bool(self._placed.setdefault(name, (form, True))[0] == form)
 
     def _free_name(self, name: str, schema: Schema) -> str:
         """Return a name for a schema that the extended dialect does not use: `Name`, else `Name2` and so on."""

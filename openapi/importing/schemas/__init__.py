@@ -1,0 +1,1 @@
+"""Schemas of descriptions, and how they fit those of a dialect."""
