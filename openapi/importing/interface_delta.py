@@ -112,9 +112,16 @@ class InterfaceDelta:
             self._set_default(parameter, known, at)
         if "schema" not in parameter.silent:
             self._follow_schema(parameter, known, at)
-        for other in known.get("needs", {}):
-            if other not in self._interface.parameters:
+        for other, value in known.get("needs", {}).items():
+            if not self._may_accept(other, value):
                 self._remove(f"{at}/needs/{other}")
+
+    def _may_accept(self, name: str, value: Any) -> bool:
+        """Return whether the dialect has a parameter for which a value is valid."""
+        stated = self._interface.parameters.get(name)
+        if stated is None:
+            return name in self._interface.mentioned
+        return _accepts(self._validator(stated.schema), value, stated.nullable)
 
     def _set_schema(self, path: str, schema: Schema, known: Schema) -> None:
         """Set the keywords that differ, if they are bounds and the like; otherwise the whole schema."""
