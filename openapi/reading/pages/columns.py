@@ -74,8 +74,11 @@ _PARTS: tuple[tuple[Part, str], ...] = (
     ("stream", r"stream|流式"),
     ("response", r"respon|output|result|返回|响应|输出|结果"),
     ("errors", r"error|错误"),
-    ("request", r"\bbody\b|param|argument|\boptions?\b|\binput\b|参数|入参|chat.?completions?\b"),
 )
+_PARAMETERS = re.compile(
+    r"\bbody\b|param|argument|\boptions?\b|\binput\b|参数|入参|chat.?completions?\b", re.IGNORECASE
+)
+"""Words that stand for a request if no heading names another part: responses have parameters, too."""
 
 
 def parse_column(header: str) -> Column | None:
@@ -142,11 +145,12 @@ def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: 
     """Detect the part that a table describes from its columns, its first row or its headings; None if none shows it.
 
     Only requests have required parameters, and only events of a stream are called `data`. Of the headings, innermost
-    first, the first one that names a part is used. Of one heading, `response` is a stronger word than `parameter`.
+    first, the first one that names a part is used; without one, words such as `parameters` stand for the request.
     """
     if "required" in columns:
         return "request"
     if first_name == "data":
         return "stream"
     named = (name for heading in headings for name, words in _PARTS if re.search(words, heading, re.IGNORECASE))
-    return next(named, None)
+    part = next(named, None)
+    return "request" if part is None and any(map(_PARAMETERS.search, headings)) else part

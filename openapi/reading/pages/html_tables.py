@@ -67,7 +67,10 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     soup = BeautifulSoup("\n".join(lines), "html.parser")
     headings = find_headings(tokens, soup)
     tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
-    results = [(table.position, row) for table in (*tables, *_of_markdown(tokens)) for row in _rows(table, headings)]
+    tables += _of_markdown(tokens)
+    results = [(table.position, row) for table in tables for row in _rows(table, headings)]
+    if not any(isinstance(row, TableRow) for _, row in results):  # no heading helps: the tables speak for themselves
+        results = [(table.position, row) for table in tables for row in _rows(table, headings, alone=True)]
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
     results += read_name_lists(tokens, headings)
@@ -156,7 +159,7 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
                 yield _Table("", (begin, 0), tuple(map(tuple, grid)))
 
 
-def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
+def _rows(table: _Table, headings: Sequence[Heading], *, alone: bool = False) -> list[TableRow | UnreadPassage]:
     header, *body = table.grid or ((),)
     headers = [cell.text if cell else "" for cell in header]
     found = parse_any_columns(headers)
@@ -166,8 +169,8 @@ def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadP
     headers, columns = [headers[at] for at in order], tuple(found[at] for at in order)
     body = [tuple(cells[at] for at in order) if len(cells) == len(order) else cells for cells in body]
     first = next((cell for row in body[:1] for cell in row if cell), None)
-    titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position), headers[0]]
-    part = detect_part(columns, titles, first.text if first else "")
+    titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position)]
+    part = detect_part(columns, [*titles, headers[0]] if alone else titles, first.text if first else "")
     if part is None:
         return [UnreadPassage(table.position[0], NO_PART, " < ".join(titles))]
     names = columns.count("name")
