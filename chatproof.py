@@ -105,9 +105,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "Bring your own dialect: import, check and document a vendor's API.",
         {
             "new": Command(
-                "openapi.dialect_commands:new", "Write a dialect file from an OpenAPI description or a page."
+                "openapi.importing.dialect_commands:new", "Write a dialect file from an OpenAPI description or a page."
             ),
-            "docs": Command("openapi.dialect_commands:docs", "Render the reference page of a dialect in Markdown."),
+            "docs": Command("openapi.importing.dialect_commands:docs", "Render the reference page of a dialect."),
             "check": Command(
                 "conformance.cli.dialect_check_command:check_dialect",
                 "Validate a dialect file, and judge its reference server.",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parent.parent
 RULES: Final = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 PATTERNS: Final = {
-    re.compile(rf"(?<![\w.`-])(?:{pattern})(?![\w`]|-\w)", re.IGNORECASE): advice
+    re.compile(rf"(?<![\w.`/-])(?:{pattern})(?![\w`]|-\w)", re.IGNORECASE): advice
     for pattern, advice in RULES["words"].items()
 }
 CODE: Final = re.compile(r"`[^`\n]*`")

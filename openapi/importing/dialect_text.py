@@ -81,7 +81,7 @@ class _BlockDumper(yaml.SafeDumper):
     def represent_string(self, text: str) -> yaml.ScalarNode:
         """Quote a string only if it would have another meaning without quotes."""
         node = self.represent_str(text)
-        if not _is_plain(text) or text[:1] in _INDICATORS or ": " in text or " #" in text or text != text.strip() or not text:
+        if not _is_plain(text) or text[:1] in _INDICATORS:
             node.style = ">" if len(text) > FOLDED and "\n" not in text and text == text.strip() else '"'
         return node
 
@@ -89,7 +89,7 @@ class _BlockDumper(yaml.SafeDumper):
 def _is_plain(text: str) -> bool:
     """Return whether YAML reads a string without quotes as this string."""
     try:
-        return bool(yaml.load(text, Loader=yaml.CSafeLoader) == text)  # noqa: S506 - a safe loader
+        return bool(yaml.load(text, Loader=yaml.CSafeLoader) == text)
     except (yaml.YAMLError, ValueError):
         return False
 

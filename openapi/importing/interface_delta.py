@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
-from openapi.contract.probe_value import expand_value
 from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import identify_item
+from openapi.contract.tree.probe_value import expand_value
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences

@@ -151,6 +151,11 @@ def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: 
         return "request"
     if first_name == "data":
         return "stream"
-    named = (name for heading in headings for name, words in _PARTS if re.search(words, heading, re.IGNORECASE))
-    part = next(named, None)
+    part = find_named_part(headings)
     return "request" if part is None and any(map(_PARAMETERS.search, headings)) else part
+
+
+def find_named_part(headings: Sequence[str]) -> Part | None:
+    """Return the part that the first of some headings names; None if none of them does."""
+    named = (name for heading in headings for name, words in _PARTS if re.search(words, heading, re.IGNORECASE))
+    return next(named, None)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.pages.blocks import Block, join_blocks, split_blocks
-from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.columns import NO_PART, find_named_part, parse_columns
 from openapi.reading.pages.row import Cell, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
@@ -35,8 +35,8 @@ def read(text: str) -> Rows | None:
     part_heading = ""  # the last heading that names a part
     for at, end in pairwise([*heads, len(blocks)]):
         heading = blocks[at].text.rstrip("#¶ ")
-        part_heading = heading if detect_part((), [heading], "") else part_heading
-        part = detect_part((), [part_heading], "")
+        part_heading = heading if find_named_part([heading]) else part_heading
+        part = find_named_part([part_heading])
         body = blocks[at + 1 : end]
         width = _header_width(body)
         if width == 0 and not announces_unsupported(heading):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from openapi.dialect_commands import docs, new
+from openapi.importing.dialect_commands import docs, new
 from openapi.importing.source import MAX_BYTES
 from openapi.tests.importing.importing import description
 

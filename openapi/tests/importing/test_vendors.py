@@ -28,8 +28,10 @@ def test_a_contract_loads_and_traces_its_facts_to_its_own_document(path: Path) -
 
 @pytest.mark.parametrize("path", VENDORS, ids=lambda path: path.stem)
 def test_a_todo_names_the_place_and_does_not_quote(path: Path) -> None:
-    own_words = ("words that are not", "described", "inherited", "not a valid value", "is left out", "set errors/kinds")
-    own_words += ("not allowed", "no other fields", "add rules", "contains itself", "does the server need a key")
-    own_words += ("new, but", "in parameters/", "deprecated", "other chat operations", "schema of an event", "is both")
+    own_words = (
+        *("words that are not", "described", "inherited", "not a valid value", "is left out", "set errors/kinds"),
+        *("not allowed", "no other fields", "add rules", "contains itself", "does the server need a key", "new, but"),
+        *("in parameters/", "deprecated", "other chat operations", "schema of an event", "is both"),
+    )
     quoting = [todo for todo in load_file(path).todo if not any(words in todo for words in own_words)]
     assert [] == quoting
