@@ -104,7 +104,8 @@ _BETWEEN: Final = r"\s*(?:,\s*(?:or\b|and\b)?|;|\||、|/|\bor\b|\band\b|或者?|
 _TOKENS: Final = rf"(?P<tokens>\[?{_TOKEN}(?:{_BETWEEN}{_TOKEN})*\]?)"
 _ANNOUNCED: Final = (
     r"(?:(?:the )?(?:possible|supported|available|allowed|accepted|valid|permitted) (?:values?|options|choices)"
-    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?|支持)"
+    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?"
+    r"|支持的?取?值|支持(?=\s*[:=]))"
     r"(?:\s*[:=为是])?\s*"
 )
 _CHOSEN: Final = (

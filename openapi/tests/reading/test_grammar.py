@@ -66,6 +66,8 @@ RANGES: list[tuple[str, Statements]] = [
     ("p must be greater than or equal to other.", {"range": one("other")}),
 ]
 VALUES: list[tuple[str, Statements]] = [
+    ("支持的值:fast、slow", {"enum": ("fast", "slow")}),
+    ("支持HTTP和HTTPS协议", {}),  # without a colon it need not be all
     ("默认值1.0", {"default": 1.0}),
     ("默认值为false", {"default": False}),
     ("默认true", {"default": True}),
