@@ -20,12 +20,13 @@ except KeyboardInterrupt:  # Ctrl-C right after the start
     raise SystemExit(130) from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
+    from conformance.cli.library import check as check
+    from conformance.cli.library import judge as judge
     from conformance.errors import Unreachable as Unreachable
     from conformance.errors import UsageError as UsageError
-    from conformance.plan.depth import Depth
     from conformance.report.verdict import Outcome as Outcome
     from conformance.report.verdict import Report as Report
     from conformance.report.verdict import Verdict as Verdict
@@ -37,10 +38,11 @@ CONTEXT_SETTINGS = {"help_option_names": HELP_OPTIONS}
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 OWN_PACKAGES = ("conformance", "loadtests", "openapi", "reference_server")
 PUBLIC = {
+    **dict.fromkeys(("check", "judge"), "conformance.cli.library"),
     **dict.fromkeys(("Outcome", "Report", "Verdict"), "conformance.report.verdict"),
     **dict.fromkeys(("Unreachable", "UsageError"), "conformance.errors"),
 }
-"""The names that this module has in addition to its functions, and the modules that define them."""
+"""The names that users of Python import from this module, and the modules that define them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,85 +356,6 @@ def _start_embedded(contract: Contract) -> Iterator[EmbeddedServer]:
         except HarnessError as error:
             raise (click.UsageError if isinstance(error, UsageError) else InternalError)(str(error)) from error
         yield server
-
-
-def check(
-    url: str | None = None,
-    *,
-    dialect: str | Path,
-    model: str | None = None,
-    api_key: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    only: Sequence[str] = (),
-    topics: Sequence[str] = (),
-    depth: Depth = "standard",
-    capabilities: Mapping[str, bool] | None = None,
-    strict: bool = False,
-    waivers: str | Path | None = None,
-    max_requests: int | None = 1500,
-    max_tokens: int | None = 200_000,
-    max_time_s: float | None = 1200.0,
-    timeout_s: float = 120.0,
-    concurrency: int = 4,
-    verify: bool = True,
-    results: str | Path | None = None,
-) -> Report:
-    """Judge a chat-completions server, as the command `chatproof check` does, and return the report.
-
-    url: of the server; None for the embedded one.
-    dialect: a built-in or installed dialect, or the path of a dialect file.
-    api_key: the key itself; it never appears in a report.
-    only, topics: globs of checks, requirements or scenarios, and topics of checks.
-    capabilities: whether the server has them, whatever the dialect and the server say.
-    waivers: the file of known failures to accept.
-    max_requests, max_tokens, max_time_s: the budget, judging included; None: unlimited.
-    results: the file to write, which `judge` reads.
-
-    Raises UsageError for an invalid argument or file, and Unreachable if the server cannot be judged.
-    """
-    import_own_packages()
-    from conformance.cli.library import check_server
-    from conformance.record import BudgetLimits
-
-    return check_server(
-        url,
-        dialect=dialect,
-        model=model,
-        api_key=api_key,
-        headers=headers or {},
-        only=only,
-        topics=topics,
-        depth=depth,
-        capabilities=capabilities or {},
-        strict=strict,
-        waivers=waivers,
-        limits=BudgetLimits(max_requests, max_tokens, max_time_s, deadline_s=timeout_s, concurrency=concurrency),
-        verify=verify,
-        results=results,
-    )
-
-
-def judge(
-    results: str | Path | Mapping[str, Any],
-    *,
-    dialects: Sequence[str | Path] = (),
-    only: Sequence[str] = (),
-    topics: Sequence[str] = (),
-    strict: bool | None = None,
-    waivers: str | Path | None = None,
-) -> Report:
-    """Judge a recorded run again with today's checks, as the command `chatproof judge` does. Nothing is sent.
-
-    results: the path of a results file, or its content.
-    dialects: the files of the dialects outside chatproof that the run was judged by.
-    strict: None for the setting of the recorded run.
-
-    Raises UsageError for an invalid argument or file.
-    """
-    import_own_packages()
-    from conformance.cli.library import judge_results
-
-    return judge_results(results, dialects=dialects, only=only, topics=topics, strict=strict, waivers=waivers)
 
 
 def import_own_packages() -> None:

@@ -30,7 +30,7 @@ from rich.table import Table
 from benchmarks import pydantic_request
 from openapi.contract import contract as contracts
 from openapi.contract import resolution
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.body_request import BodyRequest
 from openapi.description.description import REQUEST, describe
 from openapi.description.validation import Validator

@@ -42,7 +42,7 @@ def check_dialect(dialect: str, depth: Depth, reports: tuple[str, ...]) -> None:
     """
     console = make_console()
     with exit_codes.report_errors():
-        contract = load_contract(dialect, "FILE")
+        contract = load_contract(dialect, "dialect")
         files = report_files.parse_options(reports)
         outcome = _judge_reference_server(contract, depth, console)
         report_files.write_reports(files, outcome.results, console)

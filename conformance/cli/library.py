@@ -1,4 +1,4 @@
-"""The functions behind `chatproof.check` and `chatproof.judge`: what the commands do, without a command line."""
+"""`chatproof.check` and `chatproof.judge`: what the commands do, without a command line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from conformance.client import headers as header_options
 from conformance.client.secret import Secret
 from conformance.plan.capabilities import default_capabilities
+from conformance.record import BudgetLimits
 from conformance.replay.rejudge import judge_again
 from conformance.report import waivers as waiver_files
 from conformance.report.results_file import read_results, upgrade
@@ -24,35 +25,51 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
 
     from conformance.plan.depth import Depth
-    from conformance.record import BudgetLimits
     from conformance.report.verdict import Report
 
 T = TypeVar("T")
 
 
-def check_server(
-    url: str | None,
+def check(
+    url: str | None = None,
     *,
     dialect: str | Path,
-    model: str | None,
-    api_key: str | None,
-    headers: Mapping[str, str],
-    only: Sequence[str],
-    topics: Sequence[str],
-    depth: Depth,
-    capabilities: Mapping[str, bool],
-    strict: bool,
-    waivers: str | Path | None,
-    limits: BudgetLimits,
-    verify: bool,
-    results: str | Path | None,
+    model: str | None = None,
+    api_key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    depth: Depth = "standard",
+    capabilities: Mapping[str, bool] | None = None,
+    strict: bool = False,
+    waivers: str | Path | None = None,
+    max_requests: int | None = 1500,
+    max_tokens: int | None = 200_000,
+    max_time_s: float | None = 1200.0,
+    timeout_s: float = 120.0,
+    concurrency: int = 4,
+    verify: bool = True,
+    results: str | Path | None = None,
 ) -> Report:
-    """Judge a server as `chatproof check` does, and return the report; the arguments are those of `chatproof.check`."""
+    """Judge a chat-completions server, as the command `chatproof check` does, and return the report.
+
+    url: of the server; None for the embedded one.
+    dialect: a built-in or installed dialect, or the path of a dialect file.
+    api_key: the key itself; it never appears in a report.
+    only, topics: globs of checks, requirements or scenarios, and topics of checks.
+    capabilities: whether the server has them, whatever the dialect and the server say.
+    waivers: the file of known failures to accept.
+    max_requests, max_tokens, max_time_s: the budget, judging included; None: unlimited.
+    results: the file to write, which `judge` reads.
+
+    Raises UsageError for an invalid argument or file, and Unreachable if the server cannot be judged.
+    """
     started_s = time.monotonic()
     contract = load_contract(str(dialect), "dialect")
     accepted = waiver_files.read(Path(waivers)) if waivers is not None else ()
     require_matching_patterns(contract, tuple(only), tuple(topics))
-    default_capabilities(contract).with_overrides(contract, tuple(capabilities.items()))
+    overrides = tuple((capabilities or {}).items())
+    default_capabilities(contract).with_overrides(contract, overrides)
     require_matching_waivers(accepted, (contract,))
     with ExitStack() as stack:
         secret = Secret(api_key) if api_key else None
@@ -66,12 +83,12 @@ def check_server(
             only=tuple(only),
             topics=tuple(topics),
             depth=depth,
-            capabilities=tuple(capabilities.items()),
+            capabilities=overrides,
             strict=strict,
-            budget=limits,
+            budget=BudgetLimits(max_requests, max_tokens, max_time_s, deadline_s=timeout_s, concurrency=concurrency),
             verify=verify,
             waivers=accepted,
-            headers=header_options.read([f"{name}: {value}" for name, value in headers.items()], ()),
+            headers=header_options.read([f"{name}: {value}" for name, value in (headers or {}).items()], ()),
             started_s=started_s,
         )
 
@@ -85,16 +102,23 @@ def check_server(
     return report
 
 
-def judge_results(
+def judge(
     results: str | Path | Mapping[str, Any],
     *,
-    dialects: Sequence[str | Path],
-    only: Sequence[str],
-    topics: Sequence[str],
-    strict: bool | None,
-    waivers: str | Path | None,
+    dialects: Sequence[str | Path] = (),
+    only: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    strict: bool | None = None,
+    waivers: str | Path | None = None,
 ) -> Report:
-    """Judge a recorded run as `chatproof judge` does; the arguments are those of `chatproof.judge`."""
+    """Judge a recorded run again with today's checks, as the command `chatproof judge` does. Nothing is sent.
+
+    results: the path of a results file, or its content.
+    dialects: the files of the dialects outside chatproof that the run was judged by.
+    strict: None for the setting of the recorded run.
+
+    Raises UsageError for an invalid argument or file.
+    """
     content = read_results(Path(results)) if isinstance(results, str | Path) else upgrade(dict(results))
     return judge_again(
         content,

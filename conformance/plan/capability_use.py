@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.plan.coverage_map import used_schemas
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from loadtests.errors import UsageError
 from loadtests.shape.lengths import LengthDistribution, parse_length
 from loadtests.shape.prompts import CANARY, PromptFile, read_prompts
 from openapi.contract.contract import ContractError
-from openapi.contract.resolution import parse as parse_yaml
+from openapi.contract.tree.yaml_file import parse as parse_yaml
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:

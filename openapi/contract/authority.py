@@ -11,7 +11,8 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT, Keyword
-from openapi.contract.resolution import copy_tree, walk_tree
+from openapi.contract.tree.delta import copy_tree, walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ import jsonschema_rs
 
 from openapi.contract.interpretations import interpretations
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi.contract.resolution import NO_DOCUMENT, ContractError, read
+from openapi.contract.resolution import NO_DOCUMENT, read
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
-    from openapi.contract.resolution import Tree
+    from openapi.contract.tree.delta import Tree
 
 Kind = Literal["page", "none"]
 

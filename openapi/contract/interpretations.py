@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.authority import Ground, parse_ground
 from openapi.contract.loading import check_keys
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.authority import OPEN, Authority, Ground, Keyword, authority_of, derive, ground_of, parse_ground
-from openapi.contract.resolution import ContractError
 from openapi.contract.tree.inheritance import find_document
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from openapi.contract.capability import Capability
 from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rule
-from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import NOT_YET, Category, Home, Sentence
+from openapi.contract.tree.delta import walk_tree
 from openapi.contract.tree.inheritance import find_document
 from openapi.contract.tree.probe_value import expand_value
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.did_you_mean import suggest
 from openapi.schema.nearest_value import nearest_value
 

@@ -19,16 +19,12 @@ from openapi.contract.tree.delta import (
     Tree,
     add_value,
     copy_tree,
-    identify_item,
     remove_value,
     replace_value,
-    walk_tree,
 )
 from openapi.contract.tree.installed import DIALECTS, find_file
-from openapi.contract.tree.yaml_file import FILE_ENDINGS, ContractError, Loader, locate_error, parse, read_text
+from openapi.contract.tree.yaml_file import FILE_ENDINGS, ContractError, locate_error, parse, read_text
 from openapi.did_you_mean import suggest
-
-__all__ = ["ContractError", "Loader", "Tree", "copy_tree", "identify_item", "parse", "walk_tree"]
 
 IDENTITY: Final = ("id", "title", "document")  # keys that every dialect file has
 OWN: Final = ("aliases", "documents", "sentences")  # keys about its own document, which are not inherited
@@ -39,7 +35,8 @@ ADDED: Final = (
     "todo",
 )  # keys of outside files, which add to those of the parent
 DELTAS: Final = ("extends", "add", "replace", "remove")
-SILENT_NULL: Final = {"expect": "reject", "level": "MAY", "ground": "silence"}
+SILENT_NULL: Final = {"expect": "accept", "level": "MAY", "ground": "silence"}
+"""The answer to null of which a page says nothing: either one passes."""
 NO_DOCUMENT: Final = "none"
 """The value of `document` of a dialect without a document: the file itself states its facts."""
 

@@ -14,14 +14,14 @@ import jsonschema_rs
 
 from openapi.contract.authority import Ground, Keyword
 from openapi.contract.forms import AnswerForm, ErrorKind, StreamForm
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.schema.excerpt import find_errors
 from openapi.schema.problem import describe_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi.contract.resolution import Tree
+    from openapi.contract.tree.delta import Tree
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 STRING: Final = {"type": "string", "minLength": 1}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import identify_item
+from openapi.contract.tree.delta import identify_item
 
 if TYPE_CHECKING:
     from openapi.contract.parameter import Keyword

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.resolution import copy_tree
+from openapi.contract.tree.delta import copy_tree
 from openapi.description.examples import KIND_SUMMARY, make_examples
 from openapi.description.request_schema import request_schema
 from openapi.schema.json_schema import REFERENCE

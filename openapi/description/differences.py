@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.description import REQUEST
 from openapi.description.rules import read_rules
 from openapi.schema.fields import SchemaField, list_fields

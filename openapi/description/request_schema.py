@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import copy_tree
+from openapi.contract.tree.delta import copy_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.description import REQUEST
 
 if TYPE_CHECKING:

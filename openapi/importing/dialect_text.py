@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from openapi.contract.tree.yaml_file import DELTAS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 LINE_WIDTH: Final = 110
 FOLDED: Final = 80  # characters of a string that is folded over several lines instead of quoted
-SECTIONS: Final = ("add", "replace", "remove")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,10 @@ def write_dialect(
     listed = list(dict.fromkeys(listed))
     body: dict[str, Any] = {
         "id": head.id,
-        "aliases": [],
         "title": head.title,
         "document": head.document,
-        "documents": {},
         "extends": head.extends,
-        **{key: getattr(tree, key) for key in SECTIONS if getattr(tree, key)},
+        **{key: getattr(tree, key) for key in DELTAS if getattr(tree, key)},
         "sentences": list(sentences),
         **({"todo": listed} if listed else {}),
     }
@@ -58,7 +57,7 @@ def _join(keys: Sequence[str], parts: Sequence[str]) -> str:
     """Join the keys of the file, with a blank line around long ones."""
     text = ""
     for key, part in zip(keys, parts, strict=True):
-        text += f"\n{part}" if key in (*SECTIONS, "sentences", "todo") else part
+        text += f"\n{part}" if key in (*DELTAS, "sentences", "todo") else part
     return text
 
 

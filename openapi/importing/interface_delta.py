@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonschema_rs
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import identify_item
+from openapi.contract.resolution import SILENT_NULL
+from openapi.contract.tree.delta import identify_item
+from openapi.contract.tree.inheritance import find_document
 from openapi.contract.tree.probe_value import expand_value
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
 MODEL: Final = "model"
+STATED, BY_ANALOGY = "MUST", "SHOULD"
+"""The level of a fact that the document of a dialect states, and of one that only another document states."""
 SINGLE: Final = frozenset(
     {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"}
     | {"enum", "pattern", SERVER_LIMITS}
 )
 """Keywords of which each is a fact on its own."""
-OTHERS_WORDS: Final = ("levels", "origins", "interpretation", "ground", "default_as")
+OTHERS_WORDS: Final = ("levels", "interpretation", "ground", "default_as")
 """What the extended dialect says about its own document's statement on a parameter."""
 
 
@@ -112,9 +116,30 @@ class InterfaceDelta:
             self._set_default(parameter, known, at)
         if "schema" not in parameter.silent:
             self._follow_schema(parameter, known, at)
+        self._cite_parent(parameter, known, at)
         for other, value in known.get("needs", {}).items():
             if not self._may_accept(other, value):
                 self._remove(f"{at}/needs/{other}")
+
+    def _cite_parent(self, parameter: StatedParameter, known: Tree, at: str) -> None:
+        """Let what the source does not state cite the document of the extended dialect, so that it is by analogy."""
+        parts, document = self.tree.get("documents"), self.tree.get("document")
+        source = str(known["source"])
+        cited = source if not source.startswith("#") else f"{find_document(source, parts, document)}{source}"
+        null = known["null_value"]
+        if "null" in parameter.silent and "source" not in null:
+            level = BY_ANALOGY if null["level"] == STATED else null["level"]
+            self.tree.set(f"{at}/null_value", {**null, "level": level, "source": cited})
+        before = known.get("origins", {})
+        origins = dict(before) if "schema" in parameter.silent else {}
+        if "default" in parameter.silent and {"default", "default_note"} & set(known):
+            origins["default"] = cited
+        if "required" in parameter.silent and "required" in known:
+            origins["required"] = cited
+        if origins and origins != before:
+            self.tree.set(f"{at}/origins", origins)
+        elif not origins:
+            self._remove(f"{at}/origins")
 
     def _may_accept(self, name: str, value: Any) -> bool:
         """Return whether the dialect has a parameter for which a value is valid."""
@@ -226,7 +251,7 @@ def _with_server_limits(schema: Schema, known: Schema) -> Schema:
 def _null_value(nullable: bool | None) -> Tree:
     """Return whether null is accepted. A type that leaves null out is a weaker word than a sentence about null."""
     if nullable is None:
-        return {"expect": "accept", "level": "MAY", "ground": "silence"}
+        return dict(SILENT_NULL)
     return {"expect": "accept", "level": "MUST"} if nullable else {"expect": "reject", "level": "SHOULD"}
 
 

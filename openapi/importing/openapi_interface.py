@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.importing.chat_operation import find_chat_operation, find_models_path
 from openapi.importing.interface import StatedInterface, StatedParameter
 from openapi.importing.schemas.described_facts import DEFAULT_NOTE

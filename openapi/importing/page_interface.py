@@ -1,6 +1,7 @@
 """Read the chat-completions interface that a vendor's page states, compared with the dialect that is extended.
 
-A page states less than a description: what it leaves out of a parameter that the extended dialect has is inherited.
+A page states less than a description. What it leaves out of a parameter that the extended dialect has, such as whether
+null is accepted, is inherited by analogy. A stated type or value stands for all that the page says about the values.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from openapi.bounded_http import BoundedRequestError, send_bounded
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

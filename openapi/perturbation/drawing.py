@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from openapi.contract.contract import load
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.perturbation.answers import perturb_answers
 from openapi.perturbation.capabilities import perturb_capabilities
 from openapi.perturbation.parameters import perturb_parameters

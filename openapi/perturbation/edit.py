@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
-    from openapi.contract.resolution import Tree
+    from openapi.contract.tree.delta import Tree
 
 REMOVED: Final[Any] = object()
 

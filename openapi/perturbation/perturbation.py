@@ -14,13 +14,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import load, load_tree
-from openapi.contract.resolution import ContractError, copy_tree, resolve
+from openapi.contract.resolution import resolve
+from openapi.contract.tree.delta import copy_tree
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.perturbation.edit import REMOVED, Edit
 from openapi.perturbation.settlement import settle
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from openapi.contract.resolution import Tree
+    from openapi.contract.tree.delta import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import ABSENT
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:

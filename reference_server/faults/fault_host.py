@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from openapi.contract.contract import load, names
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.perturbation.perturbation import from_text
 from reference_server.faults.assembly import wrap_app, wrap_engine
 from reference_server.faults.cached_engine import AnswerCache, CachedEngine

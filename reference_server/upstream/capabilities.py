@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.capability import narrow_rule
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import copy_tree
+from openapi.contract.tree.delta import copy_tree
 from reference_server.upstream.kind import TEMPLATE_OPTIONS
 from reference_server.upstream.parameters import engine_parameters
 from reference_server.upstream.request_translation import ENGINE_DEFAULTS, REASONING_OFF, STOP_TOKENS

@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.loading import check_keys
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:

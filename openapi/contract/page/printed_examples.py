@@ -11,7 +11,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from openapi.contract.loading import check_keys
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -93,7 +93,9 @@ def _claim_part(row: Tree, steps: list[str], own: str) -> None:
             row["origins"] = {**row.get("origins", {}), fact: own}
         case ["levels"]:
             row["origins"] = {**row.get("origins", {}), **dict.fromkeys(row["levels"], own)}
-        case ["null_value", *_]:
+        case ["null_value"]:
+            row["null_value"].setdefault("source", own)
+        case ["null_value", key, *_] if key != "source":  # a source that the file states stays
             row["null_value"]["source"] = own
         case ["probes"]:
             for probe in row["probes"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.importing.schemas.described_facts import add_described_facts
 from openapi.importing.schemas.merged_schema import merge_all
 from openapi.importing.schemas.null_values import add_null

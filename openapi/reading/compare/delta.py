@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from openapi.contract.contract import load, names
+from openapi.contract.resolution import SILENT_NULL
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.delta_placement import DeltaTree
 from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from openapi.reading.compare.drift import DriftRow, Key
     from openapi.reading.facts.facts import Facts
 
-UNSTATED_NULL: Final = {"expect": "accept", "level": "MAY", "ground": "silence"}
 LINE_WIDTH = 1000  # prevents PyYAML from wrapping texts
 
 
@@ -131,7 +131,7 @@ class DialectDelta:
             "summary": path,
             "source": f"#request/{path}",
             "schema": schema,
-            "null_value": UNSTATED_NULL if fact.nullable is None else _null(fact.nullable),
+            "null_value": SILENT_NULL if fact.nullable is None else _null(fact.nullable),
             **({"required": True} if fact.required == "yes" else {}),
             **_default(fact),
         }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from openapi.contract.resolution import copy_tree, resolve
+from openapi.contract.resolution import resolve
+from openapi.contract.tree.delta import copy_tree
 
 Tree = dict[str, Any]
 

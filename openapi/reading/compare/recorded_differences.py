@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.contract.contract import load, names
 from openapi.contract.interpretations import interpretations
 from openapi.contract.loading import check_keys
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.compare.drift import UNREAD, DriftRow, DriftStatus
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import copy_tree
+from openapi.contract.tree.delta import copy_tree
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.interval import Interval, merge_integers
 

@@ -131,6 +131,11 @@ RULES: Final = (
         lambda match, name: _with_rest(_between(match, name), match["rest"]),
         Preceding.READ,
     ),
+    rule(
+        rf"(?:{_LEAD})?(?P<low>{NUMBER})\+",
+        lambda match, _name: [Statement("range", (Interval(parse_number(match["low"])),))],
+        Preceding.READ,
+    ),
     rule(r"(?:must be |a )?positive(?: integer| number| value)?", _sign(0, opened=True), Preceding.READ),
     rule(r"(?:must be |a )?non-?negative(?: integer| number| value)?", _sign(0, opened=False), Preceding.READ),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),

@@ -152,7 +152,12 @@ def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: 
     if first_name == "data":
         return "stream"
     part = find_named_part(headings)
-    return "request" if part is None and any(map(_PARAMETERS.search, headings)) else part
+    return "request" if part is None and any(map(names_parameters, headings)) else part
+
+
+def names_parameters(heading: str) -> bool:
+    """Return whether a heading has a word that stands for a request if no heading names another part."""
+    return _PARAMETERS.search(heading) is not None
 
 
 def find_named_part(headings: Sequence[str]) -> Part | None:

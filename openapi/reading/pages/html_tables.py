@@ -28,6 +28,7 @@ from openapi.reading.pages.headings import (
 from openapi.reading.pages.name_lists import read_name_lists
 from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import DASHES
+from openapi.reading.pages.object_tables import place_objects
 from openapi.reading.pages.param_fields import read_param_fields
 from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
@@ -71,6 +72,7 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = [(table.position, row) for table in tables for row in _rows(table, headings)]
     if not any(isinstance(row, TableRow) for _, row in results):  # no heading helps: the tables speak for themselves
         results = [(table.position, row) for table in tables for row in _rows(table, headings, alone=True)]
+    results = list(place_objects(results, headings))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
     results += read_name_lists(tokens, headings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.pages import cell_lines, headed_paragraphs, html_tables, piped_lines
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
 from openapi.contract.interpretations import interpretations
 from openapi.contract.page.printed_examples import load_printed_examples
-from openapi.contract.resolution import read, resolve, walk_tree
+from openapi.contract.resolution import read, resolve
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.description import describe
 from openapi.description.validation import Validator
 from openapi.schema.server_limits import SERVER_LIMITS

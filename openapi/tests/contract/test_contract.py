@@ -13,7 +13,8 @@ import pytest
 import openapi
 from openapi.contract.capability import request_for
 from openapi.contract.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
-from openapi.contract.resolution import read, walk_tree
+from openapi.contract.resolution import read
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))

@@ -82,7 +82,7 @@ def test_a_sentence_or_a_delta_makes_a_fact_the_dialects_own(tmp_path: Path) -> 
         temperature.level("minimum"),
     )
     assert ("own#request/seed", Keyword.MUST) == (seed.null.source, seed.null.keyword)
-    assert ("own#request/new", "reject", Keyword.MAY) == (
+    assert ("own#request/new", "accept", Keyword.MAY) == (
         own.parameters["new"].source,
         own.parameters["new"].null.expect,
         own.parameters["new"].null.keyword,

@@ -21,7 +21,7 @@ from openapi.contract.page.page_coverage import (
     parse_page_coverage,
     split_page,
 )
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract

@@ -15,7 +15,7 @@ from openapi.contract.contract import load
 from openapi.contract.interpretations import interpretations
 from openapi.contract.page.page_coverage import load_page_coverage
 from openapi.contract.page.printed_examples import load_printed_examples, parse_printed_examples
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:

@@ -8,8 +8,10 @@ import pytest
 import yaml
 
 from openapi.contract import loading, resolution
-from openapi.contract.resolution import ContractError, resolve, walk_tree
+from openapi.contract.resolution import resolve
+from openapi.contract.tree.delta import walk_tree
 from openapi.contract.tree.probe_value import expand_value
+from openapi.contract.tree.yaml_file import ContractError, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,7 +164,7 @@ def test_every_call_returns_a_new_tree() -> None:
 
 def test_duplicate_keys_in_a_file_are_an_error() -> None:
     with pytest.raises(ContractError, match=r"^own\.yaml:1:17: invalid YAML: duplicate key 'b'$"):
-        resolution.parse("a: {b: 1, c: 2, b: 3}", "own.yaml")
+        parse("a: {b: 1, c: 2, b: 3}", "own.yaml")
 
 
 def test_broken_yaml_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -14,8 +14,10 @@ from openapi.contract import loading
 from openapi.contract.contract import load
 from openapi.contract.interpretations import interpretations
 from openapi.contract.parameter import Keyword
-from openapi.contract.resolution import ContractError, resolve, walk_tree
+from openapi.contract.resolution import resolve
 from openapi.contract.sentence import Category, Home, Sentence, is_place
+from openapi.contract.tree.delta import walk_tree
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.facts.fact import RANGES
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault

@@ -15,7 +15,7 @@ from openapi_core import Config, OpenAPI
 from openapi_core.testing import MockRequest
 from schemathesis.generation import GenerationMode
 
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.body_request import BodyRequest
 from openapi.description.description import REQUEST, describe
 from openapi.description.validation import Validator

@@ -9,7 +9,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from openapi.contract.contract import load, names
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.description import describe, describe_oas31, to_json
 from openapi.description.validation import Validator
 

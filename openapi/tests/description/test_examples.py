@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import Contract, load, names
-from openapi.contract.resolution import walk_tree
+from openapi.contract.tree.delta import walk_tree
 from openapi.description.description import describe
 from openapi.description.examples import KIND_SUMMARY, PIECES, make_examples
 from openapi.description.validation import Validator, compile_schema

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load
-from openapi.contract.parameter import ABSENT
+from openapi.contract.parameter import ABSENT, Keyword
+from openapi.reading.facts.facts import read_facts
+from openapi.reading.pages.object_tables import NOWHERE
+from openapi.reading.pages.page import read_page
 from openapi.tests.importing.importing import imported
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ RANGES = {
     "from 0.0 to 2.0": {"minimum": 0.0, "maximum": 2.0},
     "up to 8192": {"maximum": 8192.0},
     "at least 1": {"minimum": 1.0},
+    "1+": {"minimum": 1.0},
     ">= 0": {"minimum": 0.0},
     "-2.0 - 2.0": {"minimum": -2.0, "maximum": 2.0},
 }
@@ -152,3 +156,65 @@ def test_what_a_page_does_not_state_is_inherited(tmp_path: Path) -> None:
     assert load("openai").parameters["model"].schema == contract.parameters["model"].schema
     assert contract.parameters["model"].default is ABSENT
     assert {"minimum": 1, "maximum": 4} == bounds(contract, "n")
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "block.md"])
+def test_a_fact_that_a_page_does_not_state_is_by_analogy(name: str, tmp_path: Path) -> None:
+    """No page says whether the model or the temperature may be null; a description says so by its types."""
+    contract, _ = imported(PAGES[name], tmp_path, name)
+    for parameter in (contract.parameters["model"], contract.parameters["temperature"]):
+        cited = f"openai-api-2026#request/{parameter.name}"
+        assert (cited, Keyword.SHOULD) == (parameter.null.source, parameter.null.keyword)
+        assert parameter.source == f"{contract.document.id}#request/{parameter.name}"
+
+
+def test_an_unstated_default_is_by_analogy(tmp_path: Path) -> None:
+    page = "### Request parameters\n\n| Name | Type |\n|---|---|\n| temperature | number |\n| top_p | number |\n"
+    contract, _ = imported(page, tmp_path, "table.md")
+    temperature = contract.parameters["temperature"]
+    assert load("openai").parameters["temperature"].default == temperature.default
+    assert ("openai-api-2026#request/temperature", Keyword.SHOULD) == (
+        temperature.source_of("default"),
+        temperature.acceptance("default"),
+    )
+
+
+OBJECT = """## Parameters
+
+| Name | Type | Required |
+|---|---|---|
+| model | string | yes |
+| messages | array | yes |
+| style | object | no |
+
+## {title}
+
+| Field | Type | Required |
+|---|---|---|
+| role | string | yes |
+| weight | number | yes |
+"""
+
+
+def paths(page: str) -> set[str]:
+    """Return the paths of all facts of a page."""
+    return {fact.path for fact in read_facts(read_page(page.encode(), "page.md"), strict=False).facts}
+
+
+@pytest.mark.parametrize(
+    ("title", "path"),
+    [("Message object", "messages[]"), ("The `Messages` item", "messages[]"), ("Style fields", "style")],
+)
+def test_a_table_about_an_object_describes_the_parameter_with_its_name(title: str, path: str) -> None:
+    assert {"model", "messages", "style", f"{path}.role", f"{path}.weight"} == paths(OBJECT.format(title=title))
+
+
+@pytest.mark.parametrize("title", ["Pricing object", "Tool call item"])
+def test_a_table_about_an_object_that_no_parameter_has_is_a_todo(title: str, tmp_path: Path) -> None:
+    contract, todos = imported(OBJECT.format(title=title), tmp_path, "table.md")
+    assert not {"role", "weight"} & set(contract.parameters)
+    assert [todo for todo in todos if todo.startswith("page (line 11)") and NOWHERE in todo]
+
+
+def test_a_table_about_the_body_of_the_request_is_about_no_object() -> None:
+    assert {"model", "messages", "style", "role", "weight"} == paths(OBJECT.format(title="Request body schema"))

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from openapi.contract.contract import load
-from openapi.contract.resolution import ContractError
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.compare.delta import render_delta
 from openapi.reading.compare.drift import compare_page
 from openapi.reading.pages.page import read_page

@@ -9,7 +9,8 @@ import pytest
 
 from openapi.contract.contract import load, names
 from openapi.contract.interpretations import interpretations
-from openapi.contract.resolution import ContractError, read
+from openapi.contract.resolution import read
+from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.compare import recorded_differences
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.drift import PRESENCE, UNREAD, DriftRow, DriftStatus, compare_page, format_value
