@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from openapi.reading.grammar.clauses import read_text
 from openapi.reading.grammar.vocabulary import normalize
-from openapi.reading.pages.nesting import DASHES
+from openapi.reading.pages.row import DASHES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

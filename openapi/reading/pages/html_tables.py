@@ -27,10 +27,9 @@ from openapi.reading.pages.headings import (
 )
 from openapi.reading.pages.name_lists import read_name_lists
 from openapi.reading.pages.names import parse_name
-from openapi.reading.pages.nesting import DASHES
-from openapi.reading.pages.object_tables import place_objects
+from openapi.reading.pages.nesting import place_objects
 from openapi.reading.pages.param_fields import read_param_fields
-from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
+from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns, read_value
-from openapi.reading.pages.nesting import DASHES, place_rows
-from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
+from openapi.reading.pages.nesting import place_rows
+from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Part = Literal["request", "response", "stream", "errors"]
+DASHES: Final = frozenset("-–—－")
+"""A cell with only a dash opens a nested level, or is empty."""
 
 
 @dataclass(frozen=True, slots=True)

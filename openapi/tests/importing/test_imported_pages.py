@@ -10,7 +10,7 @@ import pytest
 from openapi.contract.contract import load
 from openapi.contract.parameter import ABSENT, Keyword
 from openapi.reading.facts.facts import read_facts
-from openapi.reading.pages.object_tables import NOWHERE
+from openapi.reading.pages.nesting import NOWHERE
 from openapi.reading.pages.page import read_page
 from openapi.tests.importing.importing import imported
 
