@@ -76,15 +76,15 @@ def endless_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
 @ATTACKS.row(37)
 def large_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
     bomb = gzip.compress(bytes(2**24)) * (row.values["inflated_bytes"] // 2**24)
-    sent = 0
+    longest = 0
 
     async def line(_: bytes, writer: Writer) -> None:
-        nonlocal sent
+        nonlocal longest
         writer.write(HEAD + b"data: ")
-        while sent < row.values["line_bytes"]:
+        for sent in range(0, row.values["line_bytes"], len(BLOCK)):
             writer.write(BLOCK)
             await writer.drain()
-            sent += len(BLOCK)
+            longest = max(longest, sent)
 
     scripts = [
         line,
@@ -93,7 +93,7 @@ def large_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
     ]
     yield attack(folder, scripts, says=("longer than 4194304 bytes",))
     yield load_attack(folder, scripts, {"too-large", "encoded"})
-    assert sent < row.values["line_bytes"] // 2
+    assert longest < row.values["line_bytes"] // 2
 
 
 @ATTACKS.row(38)
