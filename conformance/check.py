@@ -90,6 +90,7 @@ class Context:
     lost: the ids of the exchanges after which no good request was answered.
     garbled: returns whether the model generates invalid UTF-8.
     repetition: returns how many greedy requests had the same answer each time; None if nothing is known.
+    answers: returns the `RunAnswers` of the whole run, which `run_answers.require_answers` reads; None if not known.
     """
 
     contract: Contract
@@ -100,6 +101,7 @@ class Context:
     lost: tuple[str, ...] = ()
     garbled: Callable[[], bool] = lambda: False
     repetition: Callable[[], RepeatedAnswers | None] = lambda: None
+    answers: Callable[[], Any] = lambda: None
 
 
 def no_precondition(_: Exchange) -> None:

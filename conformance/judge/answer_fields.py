@@ -27,6 +27,13 @@ def answer_object(exchange: Exchange) -> dict[str, Any]:
     return exchange.json
 
 
+def read_id(exchange: Exchange) -> str | None:
+    """Return the id of an answer, or of the first chunk of a stream; None without one."""
+    first: Any = exchange.walk.chunks[0][1] if exchange.is_stream and exchange.walk.chunks else exchange.json
+    identity = first.get("id") if isinstance(first, dict) else None
+    return str(identity) if identity else None
+
+
 def read_created(exchange: Exchange) -> int | None:
     """Return `created` of an answer, or of the first chunk of a stream; None if it is not a whole number."""
     first: Any = exchange.walk.chunks[0][1] if exchange.is_stream and exchange.walk.chunks else exchange.json

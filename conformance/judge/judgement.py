@@ -15,6 +15,7 @@ from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
 from conformance.judge.evidence.repetition import measure_repetition
+from conformance.judge.evidence.run_answers import RunAnswers
 from conformance.judge.traced_exchange import Reads, trace
 from conformance.judging_limit import JudgingLimit
 from conformance.own_file import describe, locate
@@ -68,9 +69,12 @@ def judge(
     shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
     garbled = cache(partial(generates_invalid_utf8, shown.values()))
     repetition = cache(partial(measure_repetition, shown.values()))
+    answers = cache(partial(RunAnswers, shown.values(), contract))
 
     def make_context(assertion: Assertion) -> Context:
-        return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled, repetition)
+        return Context(
+            contract, validator, model, assertion.scenario, assertion.step, lost, garbled, repetition, answers
+        )
 
     made: dict[str, frozenset[str]] = {}
     judgements: list[Judgement] = []

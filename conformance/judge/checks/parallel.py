@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.acceptance import is_refused
+from conformance.judge.answer_fields import read_id
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers, is_greedy
 from conformance.judge.token_counts import COUNTS
@@ -57,17 +58,11 @@ def answer_holds_its_own_word(exchange: Exchange, context: Context) -> Iterator[
 @relation("parallel.ids-differ", over=ALL, unmet=why_unanswered)
 def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Concurrent answers have different ids."""
-    ids = [str(identifier) for exchange in exchanges.values() if (identifier := _id(exchange))]
+    ids = [identity for exchange in exchanges.values() if (identity := read_id(exchange))]
     if not ids:
         raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
         yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}: {sorted(set(ids))}"[:120])
-
-
-def _id(exchange: Exchange) -> object:
-    chunks = exchange.walk.chunks if exchange.is_stream else ()
-    first = chunks[0][1] if chunks else exchange.json
-    return first.get("id") if isinstance(first, dict) else None
 
 
 @relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), unmet=why_unanswered)
@@ -167,7 +162,7 @@ def tokens_in_a_crowd_are_counted_as_alone(exchanges: Mapping[str, Exchange], co
 @series("parallel.crowd-ids-differ", scenario="parallel-crowd")
 def answers_in_a_crowd_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Each answer in a crowd of concurrent requests has an id of its own."""
-    ids = [str(identifier) for exchange in exchanges.values() if (identifier := _id(exchange))]
+    ids = [identity for exchange in exchanges.values() if (identity := read_id(exchange))]
     if not ids:
         raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
