@@ -1,0 +1,21 @@
+"""Faults that show where the same request is answered differently in another place of a run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from reference_server.faults.decorators import choices_of, fault, message_of
+
+if TYPE_CHECKING:
+    from reference_server.faults.hooks import Json, ServedRequest
+
+
+@fault("characters-spoilt-by-top-p", "answer")
+def characters_are_spoilt_by_top_p(answer: Json, request: ServedRequest) -> None:
+    """With a top_p every second non-ASCII character of a plain answer becomes U+FFFD."""
+    if request.payload.get("top_p") is not None:
+        for choice in choices_of(answer):
+            said = message_of(choice)
+            if said.get("content"):
+                said["content"] = re.sub(r"([^\x00-\x7f])[^\x00-\x7f]", "\\1\ufffd", said["content"])
