@@ -216,3 +216,19 @@ first_choice_counted_in_streams = hooked_fault(
 stopped_counts_the_limit = hooked_fault(
     "stopped-counts-the-limit", "An answer that ends at a stop string counts max_tokens.", answer=_limit_when_stopped
 )
+
+
+def _counted_beside(name: str, parameter: str, line: str, **tokens: int) -> Fault:
+    """Make a fault that counts more tokens next to a parameter that does not change the answer."""
+
+    def change(response: Json, request: ServedRequest) -> None:
+        if isinstance(response.get("usage"), dict) and request.payload.get(parameter) is not None:
+            _add(response["usage"], **tokens)
+
+    return hooked_fault(name, line, answer=change, chunk=change)
+
+
+prompts_count_top_p = _counted_beside(
+    "prompts-count-top-p", "top_p", "With a top_p the prompt counts one more token.", prompt=1
+)
+seeds_count = _counted_beside("seeds-count", "seed", "With a seed an answer counts one more token.", completion=1)

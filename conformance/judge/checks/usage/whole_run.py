@@ -1,0 +1,66 @@
+"""Checks of the counts of every answer of a run by the others: what is equal is counted alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.applicability import ANSWER
+from conformance.judge.evidence.run_answers import require_answers
+from conformance.judge.token_counts import comparable_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from conformance.exchange import Exchange
+    from conformance.judge.evidence.answer_text import AnswerText
+
+
+@check("usage.prompt-counted-alike", on=ANSWER)
+def the_same_prompt_is_counted_alike_everywhere(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The same prompt counts the same number of tokens in every answer of the run, whatever else a request contains.
+
+    Sampling parameters, limits, the form of the answer, earlier and concurrent requests do not change the prompt.
+    """
+    prompt, _completion, _total = comparable_counts(exchange)
+    usual = _find_usual(require_answers(context).with_prompt_of(exchange), 0)
+    if usual is None:
+        raise NotExercised("no other answer counts the same prompt")
+    if prompt != usual:
+        yield Finding("/usage/prompt_tokens", f"{usual}, as for the same prompt in other answers", f"{prompt}")
+
+
+@check("usage.text-counted-alike", on=ANSWER)
+def the_same_text_is_counted_alike_everywhere(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """Answers with the same text to requests with the same meaning count the same number of completion tokens.
+
+    Judged for greedy and seeded requests, whose answers consist of the same tokens.
+    """
+    _prompt, completion, _total = comparable_counts(exchange)
+    group = require_answers(context).with_text_of(exchange)
+    own = next((text for text in group if text.exchange.id == exchange.id), None)
+    if own is None or len(exchange.choices) > 1:
+        raise NotExercised("no other answer has the same text")
+    usual = _find_usual((text.exchange for text in group if _is_same_answer(text, own)), 1)
+    if usual is None:
+        raise NotExercised("no other answer counts the same text")
+    if completion != usual:
+        yield Finding("/usage/completion_tokens", f"{usual}, as for the same text in other answers", f"{completion}")
+
+
+def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:
+    """Return whether both consist of the same tokens. Of a text that is cut off, the last ones may not be visible."""
+    alone = len(text.exchange.choices) == 1 and text.finish_reason == own.finish_reason
+    return alone and text.text == own.text and (own.finish_reason != "length" or text.limit == own.limit)
+
+
+def _find_usual(exchanges: Iterable[Exchange], at: int) -> int | None:
+    """Return the count of most answers, the earliest of several; None if fewer than two answers count something."""
+    counts: Counter[int] = Counter()
+    for exchange in exchanges:
+        try:
+            counts[comparable_counts(exchange)[at]] += 1
+        except NotExercised:
+            continue
+    return counts.most_common(1)[0][0] if counts.total() > 1 else None
