@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import not_generated, why_unanswered
 from conformance.judge.checks.logprobs.entries import REQUESTED, ROUNDING
+from conformance.judge.evidence.run_answers import require_answers
 from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice, first_entries
 from openapi.contract.contract import ABSENT
 
@@ -169,3 +170,19 @@ def _compare_values(known: list[LogprobEntry], others: list[LogprobEntry], name:
     for entry, other in zip(known, others, strict=False):
         if abs(entry.logprob - other.logprob) > DRIFT - entry.logprob / 20:
             yield Finding(f"/{name}{other.where}/logprob", f"{entry.logprob}", f"{other.logprob}")
+
+
+@check("logprobs.same-everywhere", on=not_generated(REQUESTED))
+def a_token_has_the_same_number_everywhere(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A token has the log-probability that it has after the same tokens in the other answers of the run, streamed and
+    plain.
+
+    Requests with another temperature, penalty or narrowing are not compared: a server may compute them in.
+    """
+    entries_by_choice(exchange)
+    numbers = require_answers(context).numbers.get(exchange.id)
+    if numbers is None:
+        raise NotExercised("no other answer has the same tokens")
+    for number in numbers:
+        expected = f"{number.usual:.4f}, as after the same tokens in other answers"
+        yield Finding(f"{number.where}/logprob", expected, f"{number.found:.4f}")

@@ -64,3 +64,9 @@ def numbers_are_those_of_the_next_tokens(exchange: Exchange) -> Exchange:
 def numbers_depend_on_what_follows(exchange: Exchange) -> Exchange:
     """The log-probability of the first token depends on the token that follows."""
     return edit_content(exchange, lambda content: content[0].update(logprob=content[0]["logprob"] - 2.0))
+
+
+@mutant("logprobs.same-everywhere", scenario="logprobs")
+def numbers_of_one_answer_are_others(exchange: Exchange) -> Exchange:
+    """One of several answers has lower log-probabilities for the same tokens."""
+    return edit_each(exchange, lambda entry: entry.update(logprob=entry["logprob"] - 3))
