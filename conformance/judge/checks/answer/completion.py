@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import is_refused
-from conformance.judge.answer_fields import answer_object, check_created, names_model, requested_model
+from conformance.judge.answer_fields import answer_object, check_created, names_model, read_id, requested_model
 from conformance.judge.applicability import (
+    ANSWER,
     EXPECTED_ANSWER,
     PLAIN_ANSWER,
     POSSIBLE_ANSWER,
@@ -15,6 +16,7 @@ from conformance.judge.applicability import (
     summarize_with_type,
 )
 from conformance.judge.evidence.context import require_short_enough
+from conformance.judge.evidence.run_answers import require_answers
 from conformance.judge.schema_fields import unknown_fields
 from openapi.stream.event_order import reports_error
 
@@ -113,6 +115,16 @@ def id_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     found = answer_object(exchange).get("id")
     if not isinstance(found, str) or not found:
         yield Finding("/id", "a string that is not empty", repr(found))
+
+
+@check("answer.ids-differ", on=ANSWER)
+def id_is_that_of_no_other_answer(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """No other answer of the run has the id of an answer, plain or streamed, unless the client names its requests."""
+    identity = read_id(exchange)
+    if identity is None:
+        raise NotExercised("the answer has no id")
+    if (other := require_answers(context).repeated_ids.get(exchange.id)) is not None:
+        yield Finding("/id", f"another id than that of {other}", repr(identity))
 
 
 @check("answer.created-now", on=PLAIN_ANSWER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import edit_answer, edit_choice
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_either
 from conformance.proof.editing.responses import refuse, with_body, with_header, with_json
 from conformance.proof.mutants.mutant import mutant
 from openapi.stream import sse
@@ -95,3 +95,9 @@ def answer_comes_as_an_event(exchange: Exchange) -> Exchange:
 def answer_has_a_further_field(exchange: Exchange) -> Exchange:
     """The answer has a field that no document defines."""
     return edit_answer(exchange, lambda answer: answer.update(x_note="extra"))
+
+
+@mutant("answer.ids-differ", scenario="greedy", steps="*")
+def answers_share_an_id(exchange: Exchange) -> Exchange:
+    """Several answers have the same id."""
+    return edit_either(exchange, lambda answer: answer.update(id="chatcmpl-1"))
