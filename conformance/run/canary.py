@@ -46,10 +46,14 @@ class _Suspect:
 
 
 class Canary:
-    """Decides when the canary is sent, and which exchanges are lost if it is not answered."""
+    """Decides when the canary is sent, and which exchanges are lost if it is not answered.
 
-    def __init__(self, contract: Contract) -> None:
+    is_due_first: send it before everything else, because a good request has failed already.
+    """
+
+    def __init__(self, contract: Contract, *, is_due_first: bool = False) -> None:
         self.died = False
+        self.is_due_first = is_due_first
         limits = [name for name in ("max_tokens", "max_completion_tokens") if name in contract.parameters][:1]
         limit = {name: max(1, int(contract.parameters[name].schema.get("minimum", 1))) for name in limits}
         body = {"messages": [{"role": "user", "content": "Hello!"}], **limit}

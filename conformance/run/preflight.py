@@ -43,6 +43,7 @@ CHAT_S: Final = 120.0
 """Longest wait for an answer to a chat request."""
 SHORTEST_S: Final = 0.1
 """The shortest time limit that a request is given."""
+SERVER_ERROR: Final = 500
 NO_LIMITS: Final = BudgetLimits()
 
 
@@ -51,7 +52,8 @@ class Preflight:
 
     `timeout_s` limits each request, `until_s` all of them: a time of the monotonic clock. Chat requests count against
     the `limits` on requests and tokens, and `spent` states what they cost; probes beyond the limits are not sent. The
-    requests for the list of models and the description cost nothing.
+    requests for the list of models and the description cost nothing. `failed` states whether the valid chat request was
+    answered with a status of 5xx.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Preflight:
     ) -> None:
         self.spent = Spent()
         self.latency_s: float | None = None
+        self.failed = False
         self._limits = limits
         self._client = client
         self._target = target
@@ -129,6 +132,7 @@ class Preflight:
         step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._one_token()})
         exchange = _require_connection(await self._chat(step, model))
         self.latency_s = None if exchange.response is None else exchange.response.ended_at_s
+        self.failed = exchange.status is not None and exchange.status >= SERVER_ERROR
         if exchange.response is None and exchange.failure is not None:
             if exchange.failure.kind == "timeout" and self._is_late:
                 return False  # the run ends with its budget before it sends anything

@@ -67,6 +67,8 @@ class Run:
 
         If it is cancelled, `record` holds what was done until then.
         """
+        if self._canary is not None and self._canary.is_due_first:
+            await self._canary.check(self.record, self._send_canary)
         await self._send_due()
         scenarios = [scenario for scenario in self._plan.scenarios if not scenario.spread]
         shared = {scenario.unless_answered for scenario in scenarios}

@@ -33,7 +33,7 @@ from conformance.report import verdict
 from conformance.report.document_coverage import count_sentences
 from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
-from conformance.run.canary import Canary
+from conformance.run.canary import DIED, Canary
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
@@ -99,6 +99,7 @@ class PreparedRun:
 
     also: the same for each further dialect.
     answered: whether the chat request of the preflight was answered with a completion.
+    failed: whether it was answered with a status of 5xx.
     spent: what the chat requests of the preflight have cost.
     latency_s: how long the first of them took.
     """
@@ -111,6 +112,7 @@ class PreparedRun:
     plan: Plan
     also: tuple[PreparedRun, ...] = ()
     answered: bool = True
+    failed: bool = False
     spent: Spent = NOTHING_SPENT
     latency_s: float | None = None
 
@@ -182,7 +184,15 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
         plan = draft(dialect, capabilities, options.only, options.topics, options.draw, options.depth)
         plan = replace(plan, denials={} if options.only or options.topics else capabilities.denials)
         return PreparedRun(
-            options, dialect, target, model, capabilities, plan, answered=answered, latency_s=preflight.latency_s
+            options,
+            dialect,
+            target,
+            model,
+            capabilities,
+            plan,
+            answered=answered,
+            failed=preflight.failed,
+            latency_s=preflight.latency_s,
         )
 
     others = []
@@ -234,7 +244,7 @@ async def send(
                 on_progress=on_progress,
                 reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,
                 id_prefix=f"{current.contract.name}:" if records else "",
-                canary=Canary(current.plan.contract) if prepared.answered else None,
+                canary=_make_canary(current.plan.contract, prepared),
             )
             if not records:
                 run.record.requests, run.record.tokens = prepared.spent.requests, prepared.spent.tokens
@@ -252,6 +262,11 @@ async def send(
             for other, record in zip(prepared.also, records[1:], strict=False)
         )
     return replace(first, also=others, results=add_dialects(first.results, [other.results for other in others]))
+
+
+def _make_canary(contract: Contract, prepared: PreparedRun) -> Canary | None:
+    """Return the canary; None if the server refused the good request of the preflight, which the canary resembles."""
+    return Canary(contract, is_due_first=prepared.failed) if prepared.answered or prepared.failed else None
 
 
 def limit_judging(options: RunOptions) -> JudgingLimit:
@@ -312,7 +327,7 @@ def conclude(
         causes={**causes, **attribute_lost(judgements, record.exhausted)},
     )
     answered = prepared.answered or any(map(is_completion, exchanges.values()))
-    if report.verdict is verdict.Verdict.CONFORMANT and not answered:
+    if not answered and (report.verdict is verdict.Verdict.CONFORMANT or record.exhausted == DIED):
         report = replace(report, verdict=verdict.Verdict.INCONCLUSIVE, exhausted=NO_COMPLETION)
     facts = RunFacts(
         url=prepared.target.chat_url,

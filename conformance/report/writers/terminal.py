@@ -41,6 +41,7 @@ STYLES = {
 UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
 INDENT = " " * 11  # the width of an outcome, and a space
+MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 MAX_FINDINGS = 3
 LONGEST = 240
 LONGEST_IN_TABLE = 100
@@ -101,16 +102,18 @@ def write(results: dict[str, Any], console: Console) -> None:
 
 
 def _group(group: CauseGroup, commands: dict[str, str]) -> Group:
-    """Return the cause with its evidence, and its consequences with one finding each."""
+    """Return the cause with its evidence, and its first consequences with one finding each."""
     lines = _row(group.row, commands)
     if group.consequences:
         lines.append(Text(f"{INDENT}{group.title}:"))
-    for row in group.consequences:
+    for row in group.consequences[:MOST_CONSEQUENCES]:
         head = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
         head.append(sanitize(row["id"]))
         lines += [head, Text(f"{INDENT}    {sanitize(describe_consequence(row))}", "dim")]
         if others := other_causes(row):
             lines.append(Text(f"{INDENT}    {sanitize(others)}", "dim"))
+    if (more := len(group.consequences) - MOST_CONSEQUENCES) > 0:
+        lines.append(Text(f"{INDENT}  and {more} more, which the other reports list", "dim"))
     return Group(*lines, "")
 
 

@@ -70,11 +70,12 @@ class Server(ScriptedClient):
         return exchange
 
 
-def judge_run(server: Server, *scenarios: Scenario) -> tuple[Record, Report]:
+def judge_run(server: Server, *scenarios: Scenario, is_due_first: bool = False) -> tuple[Record, Report]:
     """Send the scenarios one after another, and judge the answers."""
     plan = replace(make_plan(CONTRACT, scenarios, gather_checks()), uncovered=())
     target = ServerUnderTest(cast("Client", server), TARGET, "m")
-    record = asyncio.run(Run(plan, target, BudgetLimits(concurrency=1), canary=Canary(CONTRACT)).execute())
+    bird = Canary(CONTRACT, is_due_first=is_due_first)
+    record = asyncio.run(Run(plan, target, BudgetLimits(concurrency=1), canary=bird).execute())
     canaries = list_canary_assertions(record.exchanges, CONTRACT, gather_checks())
     validator = Validator(CONTRACT)
     judgements = judge((*plan.assertions, *canaries), record.exchanges, CONTRACT, validator, "m", record.missing)
@@ -119,3 +120,17 @@ def test_a_healthy_run_sends_few_canaries() -> None:
     sent = sum(scenario == CANARY for scenario, _ in record.exchanges)
     assert 1 <= sent <= FREE_REQUESTS + SHARE * record.requests
     assert sent <= 5
+
+
+def test_a_server_that_has_failed_before_the_run_is_asked_first() -> None:
+    record, report = judge_run(Server(failing=1_000), *map(good, range(50)), is_due_first=True)
+    assert {CANARY} == {scenario for scenario, _ in record.exchanges}
+    assert [JUDGED_BY] == [row.id for row in report.rows if row.outcome is Outcome.FAIL]
+    assert report.verdict is Verdict.NONCONFORMANT
+
+
+def test_a_server_that_recovers_before_the_run_is_judged() -> None:
+    record, report = judge_run(Server(failing=1), *map(good, range(5)), is_due_first=True)
+    assert 5 == sum(scenario != CANARY for scenario, _ in record.exchanges)
+    assert record.exhausted is None
+    assert report.verdict is not Verdict.INCONCLUSIVE
