@@ -16,6 +16,7 @@ from conformance.check import NotExercised
 from conformance.judge.answer_fields import read_id
 from conformance.judge.evidence.answer_text import AnswerText, Relation, relate
 from conformance.judge.evidence.odd_numbers import OddNumber, find_odd_numbers
+from conformance.judge.token_counts import has_text
 from openapi.stream.strict_json import NOT_JSON
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ SAMPLING: Final = frozenset(
      "skip_special_tokens", "spaces_between_special_tokens", "repetition_detection")
 )  # fmt: skip
 """Further fields that change what is generated, but not the prompt."""
+TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
+STOPS: Final = ("stop", "include_stop_str_in_output")
 SEARCH: Final = ("use_beam_search", "best_of")
 MOST_APART: Final = 3.0
 """How many answers may differ from their first characters on for each one that diverges later, if rounding is the
@@ -48,6 +51,12 @@ cause: each token of an answer is as likely as the others to be a near tie, and 
 PROMPTS: Final = 4
 """Different prompts whose answers differ from the start. A near tie of the first token is one prompt's."""
 SILENT_PROMPTS: Final = 2
+THINKING: Final = frozenset(
+    ("include_reasoning", "chat_template_kwargs", "thinking_token_budget", "reasoning_effort", "ignore_eos", "stop")
+)
+"""Fields with which an answer may count tokens that it does not show."""
+SEVERAL: Final = 4  # tokens; one or two may be special ones, or parts of a character
+FEW: Final = 0.1
 VARIANTS: Final = 3
 """Answers to one request that differ from the usual one and from each other from the start. A near tie has two."""
 
@@ -76,32 +85,51 @@ class RunAnswers:
         }
 
     @cached_property
-    def _by_prompt(self) -> Mapping[str, tuple[Exchange, ...]]:
-        ignored = LIMITS | TOLD | LABELS | SAMPLING | (NARROWING - {"n"})
+    def _by_prompt_key(self) -> Mapping[str, list[Exchange]]:
         groups: dict[str, list[Exchange]] = defaultdict(list)
         for exchange, fields in self._answers:
-            groups[_key(fields, ignored)].append(exchange)
-        return {exchange.id: tuple(group) for group in groups.values() for exchange in group}
+            groups[_prompt_key(fields)].append(exchange)
+        return groups
+
+    @cached_property
+    def _by_prompt(self) -> Mapping[str, tuple[Exchange, ...]]:
+        return {exchange.id: tuple(group) for group in self._by_prompt_key.values() for exchange in group}
 
     def with_prompt_of(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the answers to requests with the same prompt, this one included."""
         return self._by_prompt.get(exchange.id, ())
 
+    def without_tools(self, exchange: Exchange) -> Exchange | None:
+        """Return an answer to the same prompt without tools; None if the run has none."""
+        fields = {name: value for name, value in self._fields(exchange).items() if name not in TOOLS}
+        return next(iter(self._by_prompt_key.get(_prompt_key(fields), ())), None)
+
     @cached_property
-    def _texts(self) -> tuple[tuple[AnswerText, ...], ...]:
-        """The texts of each group of requests that must have the same text, as far as their limits allow."""
+    def _by_key(self) -> Mapping[str, list[AnswerText]]:
+        """The texts of greedy and seeded answers, by what they depend on."""
         groups: dict[str, list[AnswerText]] = defaultdict(list)
         for exchange, fields in self._answers:
-            greedy = fields.get("temperature") == 0
-            if not greedy and type(fields.get("seed")) is not int:
+            every = _is_greedy(fields)
+            if not every and type(fields.get("seed")) is not int:
                 continue
-            every = greedy and not any(fields.get(name) for name in SEARCH)
-            key = _key(fields, LIMITS | TOLD | LABELS | (NARROWING if every else frozenset()))
+            key = _text_key(fields)
             prompt = _key(fields, LIMITS | TOLD | LABELS | SAMPLING | NARROWING)
             for index in exchange.choices if every else (0,):
                 if (text := AnswerText.of(exchange, index, key, prompt)) is not None:
                     groups[key].append(text)
-        return tuple(tuple(group) for group in groups.values() if len({text.exchange.id for text in group}) > 1)
+        return groups
+
+    @cached_property
+    def _texts(self) -> tuple[tuple[AnswerText, ...], ...]:
+        """The texts of each group of requests that must have the same text, as far as their limits allow."""
+        groups = self._by_key.values()
+        return tuple(tuple(group) for group in groups if len({text.exchange.id for text in group}) > 1)
+
+    def unstopped_text_of(self, exchange: Exchange) -> AnswerText | None:
+        """Return the longest text of the same request without stop strings; None if the run has none."""
+        fields = {name: value for name, value in self._fields(exchange).items() if name not in STOPS}
+        texts = self._by_key.get(_text_key(fields), ())
+        return max(texts, key=lambda text: len(text.text), default=None)
 
     @cached_property
     def _by_text(self) -> Mapping[str, tuple[AnswerText, ...]]:
@@ -120,6 +148,16 @@ class RunAnswers:
         related = [(usual, text, relate(usual, text)) for group in self._texts for usual, text in _compare(group)]
         proven = [(usual, text) for usual, text, relation in related if relation is Relation.PROVEN]
         return {text.exchange.id: (usual, text) for usual, text in (*_find_jumps(related), *proven)}
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """The exchange ids of the answers that count several tokens and show nothing, if they are few.
+
+        Many are so if the server hides what the model thinks.
+        """
+        counted = [exchange for exchange, fields in self._answers if not fields.keys() & THINKING and _counts(exchange)]
+        silent = [exchange.id for exchange in counted if not has_text(exchange)]
+        return frozenset(silent if len(silent) <= FEW * len(counted) else ())
 
     @cached_property
     def numbers(self) -> Mapping[str, tuple[OddNumber, ...]]:
@@ -152,6 +190,28 @@ def require_answers(context: Context) -> RunAnswers:
     if answers is None:
         raise NotExercised("the other answers of the run are not known")
     return answers
+
+
+def _counts(exchange: Exchange) -> bool:
+    """Return whether an answer counts several tokens, and not all of them for reasoning."""
+    usage = exchange.usage or {}
+    details = usage.get("completion_tokens_details")
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    counted = usage.get("completion_tokens")
+    return type(counted) is int and counted - (thought if type(thought) is int else 0) >= SEVERAL
+
+
+def _is_greedy(fields: Mapping[str, Any]) -> bool:
+    """Return whether a request has one text, whatever its answers are narrowed to."""
+    return fields.get("temperature") == 0 and not any(fields.get(name) for name in SEARCH)
+
+
+def _prompt_key(fields: Mapping[str, Any]) -> str:
+    return _key(fields, LIMITS | TOLD | LABELS | SAMPLING | (NARROWING - {"n"}))
+
+
+def _text_key(fields: Mapping[str, Any]) -> str:
+    return _key(fields, LIMITS | TOLD | LABELS | (NARROWING if _is_greedy(fields) else frozenset()))
 
 
 def _is_same(value: Any, default: Any) -> bool:

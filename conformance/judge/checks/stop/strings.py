@@ -39,8 +39,8 @@ def _repeats(whole: str, text: str, expected: str) -> bool:
     return whole.startswith(text) or text.startswith(expected)
 
 
-def _left_out(exchange: Exchange, context: Context) -> bool:
-    """Tell whether the dialect leaves the stop string out of this answer."""
+def is_left_out(exchange: Exchange, context: Context) -> bool:
+    """Return whether the dialect leaves the stop string out of this answer."""
     return not (exchange.is_stream and context.contract.stream.stop_text == "included")
 
 
@@ -55,12 +55,12 @@ STOPPED = Applicability(
 
 
 @check("stop.not-in-output", on=STOPPED)
-def stop_text_is_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
+def stop_text_isis_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A stop string is not part of the answer unless the request asks for it.
 
     This holds for every choice, with or without log-probabilities, plain or streamed.
     """
-    if not _left_out(exchange, context):
+    if not is_left_out(exchange, context):
         raise NotExercised("streams of this dialect include the stop string")
     stop: Any = exchange.request_json["stop"]
     for index, choice in exchange.choices.items():
@@ -82,7 +82,7 @@ def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], 
     diverged: list[Finding] = []
     for name in ("stopped", "stopped-streamed"):
         stop, text = _stop_of(exchanges[name]), exchanges[name].content() or ""
-        expected = _up_to(whole, stop, included=not _left_out(exchanges[name], context))
+        expected = _up_to(whole, stop, included=not is_left_out(exchanges[name], context))
         if text != expected:
             finding = Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
             (findings if _repeats(whole, text, expected) else diverged).append(finding)
@@ -98,7 +98,7 @@ def check_stopped(whole: Exchange, stopped: Exchange, context: Context, name: st
     """
     if any(choice.reasoning for exchange in (whole, stopped) for choice in exchange.choices.values()):
         raise NotExercised("a stop string may occur in the reasoning")
-    expected = _up_to(whole.content() or "", _stop_of(stopped), included=not _left_out(stopped, context))
+    expected = _up_to(whole.content() or "", _stop_of(stopped), included=not is_left_out(stopped, context))
     yield from _check_text(whole.content() or "", stopped.content() or "", expected, f"/{name}")
 
 
@@ -142,7 +142,7 @@ def a_list_of_stop_texts_is_heeded_in_streams(exchanges: Mapping[str, Exchange],
     occurrences = [(whole.find(stop), stop) for stop in stops if stop in whole]
     if not occurrences or plain != whole[: min(occurrences)[0]]:
         raise NotExercised(NOT_REPEATED)
-    expected = _up_to(whole, min(occurrences)[1], included=not _left_out(exchanges["beside-streamed"], context))
+    expected = _up_to(whole, min(occurrences)[1], included=not is_left_out(exchanges["beside-streamed"], context))
     yield from _check_text(whole, text, expected, "/beside-streamed")
 
 
@@ -256,7 +256,7 @@ def _check_text(whole: str, text: str, expected: str, path: str) -> Iterator[Fin
 
 
 @relation("stop.token-ids-left-out", over=("base", "halted-at-once"))
-def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def stop_tokens_areis_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A token of stop_token_ids that ends an answer is not part of it.
 
     The ids of the model's tokens are unknown here, but an answer of one token that ends with "stop" was ended by that
