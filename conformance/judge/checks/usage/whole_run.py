@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, check
-from conformance.judge.applicability import ANSWER
+from conformance.judge.applicability import ANSWER, not_generated
 from conformance.judge.evidence.run_answers import require_answers
-from conformance.judge.token_counts import comparable_counts
+from conformance.judge.token_counts import comparable_counts, usage_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,6 +47,31 @@ def the_same_text_is_counted_alike_everywhere(exchange: Exchange, context: Conte
         raise NotExercised("no other answer counts the same text")
     if completion != usual:
         yield Finding("/usage/completion_tokens", f"{usual}, as for the same text in other answers", f"{completion}")
+
+
+@check("usage.tools-counted", on=ANSWER)
+def tools_are_counted_with_the_prompt(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A prompt with tools counts more tokens than without them: they reach the model."""
+    prompt, _completion, _total = comparable_counts(exchange)
+    sent: Any = exchange.request_json
+    if not isinstance(sent, dict) or not sent.get("tools") or sent.get("tool_choice") == "none":
+        raise NotExercised("the request offers no tools")
+    bare = require_answers(context).without_tools(exchange)
+    if bare is None:
+        raise NotExercised("the run has no answer to the same prompt without tools")
+    if prompt <= (least := comparable_counts(bare)[0]):
+        yield Finding("/usage/prompt_tokens", f"more than {least}, as without tools", f"{prompt}")
+
+
+@check("usage.tokens-shown", on=not_generated(ANSWER))
+def several_tokens_show_something(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An answer that counts several completion tokens has text, reasoning or a call.
+
+    Not judged if many answers show nothing, as those of a server that hides what its model thinks.
+    """
+    _prompt, completion, _total = usage_counts(exchange)
+    if exchange.id in require_answers(context).silent:
+        yield Finding("/choices/0/message/content", f"the text of {completion} tokens", "nothing")
 
 
 def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:

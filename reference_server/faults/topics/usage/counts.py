@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.decorators import (
     envelope_fault,
+    fault,
     has_parameters,
     hooked_fault,
     requires_check,
@@ -232,3 +233,20 @@ prompts_count_top_p = _counted_beside(
     "prompts-count-top-p", "top_p", "With a top_p the prompt counts one more token.", prompt=1
 )
 seeds_count = _counted_beside("seeds-count", "seed", "With a seed an answer counts one more token.", completion=1)
+
+
+@fault("tools-are-free", "answer", applies_to=has_parameters("tools"))
+def tools_are_free(answer: Json, request: ServedRequest) -> None:
+    """The prompt of a plain request with tools counts eight tokens at most."""
+    usage = answer.get("usage")
+    if isinstance(usage, dict) and request.payload.get("tools"):
+        usage["prompt_tokens"] = min(usage["prompt_tokens"], 8)
+        usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+
+
+@fault("seeds-silence-greedy-answers", "answer")
+def seeds_silence_greedy_answers(answer: Json, request: ServedRequest) -> None:
+    """A plain answer at temperature 0 has no text if the request has a seed, although its tokens are counted."""
+    if request.payload.get("temperature") == 0 and request.payload.get("seed") is not None:
+        for choice in answer.get("choices") or ():
+            choice["message"]["content"] = ""
