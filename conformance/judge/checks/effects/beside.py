@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.check import Context, Finding, NotExercised, series
+from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.effects.sampling import is_likeliest
-from conformance.judge.round_texts import equals_greedy, text_of
+from conformance.judge.round_texts import FEW_CHARACTERS, equals_greedy, text_of
 from conformance.judge.rounds import trial
 from conformance.statistics import SAME_ANSWER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.check import Round
+    from conformance.exchange import Exchange
 
 BESIDE_OTHERS = "effects-beside-others"
 SEEDED = ("greedy", "seeded", "seeded-again")
@@ -84,3 +87,32 @@ def _is_repeated(round_: Round) -> bool | None:
     if equals_greedy(round_, "seeded"):
         return None
     return text_of(round_, "seeded") == text_of(round_, "seeded-again")
+
+
+KEPT_BESIDE = "effects-kept-beside-others"
+BESIDE = "-beside"
+
+
+@series("effects.kept-beside-others", scenario=KEPT_BESIDE)
+def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A penalty, a bias or a list of bad words changes a greedy answer also in a stream next to many other parameters,
+    if it does alone.
+
+    Reported if the answer next to the others is exactly the one without the parameter.
+    """
+    texts = {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
+    if len(base := texts.get("base", "")) < FEW_CHARACTERS:
+        raise NotExercised("the answer is too short to compare")
+    compared = False
+    for name in exchanges:
+        alone, beside = texts.get(name), texts.get(f"{name}{BESIDE}")
+        if alone is None or beside is None or alone == base:
+            continue
+        compared = True
+        if beside == base:
+            where = f"/{name}{BESIDE}/choices/0/message/content"
+            yield Finding(
+                where, f"another text than without the parameter, such as {alone!r}"[:200], repr(beside)[:200]
+            )
+    if not compared:
+        raise NotExercised("no parameter changes the greedy answer, or none is supported")

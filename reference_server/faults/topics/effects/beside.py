@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import ServedRequest
 
 
-def _lost(name: str, lost: str, beside: str, line: str, *, bug: int) -> Fault:
+def _lost(name: str, lost: str, beside: str, line: str, *, bug: int | None = None) -> Fault:
     """Make a fault that drops a parameter if the request also has another one."""
     drop = ignoring(lost)
 
@@ -20,7 +20,8 @@ def _lost(name: str, lost: str, beside: str, line: str, *, bug: int) -> Fault:
         if request.payload.get(beside) not in (None, False):
             drop(request)
 
-    return hooked_fault(name, line, request=edit, applies_to=has_parameters(lost, beside), bugs=[bug])
+    bugs = () if bug is None else (bug,)
+    return hooked_fault(name, line, request=edit, applies_to=has_parameters(lost, beside), bugs=bugs)
 
 
 top_k_lost = _lost(
@@ -34,4 +35,10 @@ seed_lost_beside_tools = _lost(
 )
 bias_lost = _lost(
     "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
+)
+frequency_lost = _lost(
+    "frequency-penalty-lost-beside-top-p",
+    "frequency_penalty",
+    "top_p",
+    "`frequency_penalty` is ignored if there is a top_p.",
 )
