@@ -2,6 +2,7 @@
 
 The values follow from the schema of a parameter; probes of the contract replace them if an interpretation says more.
 Each request tests one fact. It has a small max_tokens, and the parameters without which the tested one has no effect.
+Every second invalid value, chosen by its id, is sent in a request for a stream: a server may check it too late there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from conformance.plan.scenarios import fitting, nested_values
 from conformance.plan.scenarios.boundary_values import list_values
@@ -151,6 +153,8 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
     body = _body(parameter, probe.value, contract)
     if parameter.name != "model":
         del body["model"]
+    if probe.expect == "reject" and crc32(identity.encode()) % 2 and _may_stream(parameter, contract):
+        body["stream"] = True
     verb = "accepted" if probe.expect == "accept" else "refused"
     shown = _shown(probe.value)
     check = "parameters.valid-accepted" if probe.expect == "accept" else "parameters.invalid-refused"
@@ -176,6 +180,12 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
         steps=(Step(body=body, expect=expectation),),
         subject=subject,
     )
+
+
+def _may_stream(parameter: Parameter, contract: Contract) -> bool:
+    """Return whether an invalid value may be sent in a request for a stream, and the value alone is refused."""
+    stream = contract.parameters.get("stream")
+    return stream is not None and not stream.lacking and not parameter.name.startswith("stream")
 
 
 def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
