@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 LONG: Final = 40
 """Characters of a text with so many tokens that few near ties are at its start or its end."""
-LOST: Final = 4  # characters, about one token
+LOST: Final = 12  # characters, about three tokens: the last token may be a near tie
+CLEAR_LEAD: Final = 2 * NEAR_TIE
+"""Nats. All answers of a run are compared, so that a smaller lead may once be lost by rounding."""
 
 
 class Relation(Enum):
@@ -104,7 +106,7 @@ def relate(usual: AnswerText, other: AnswerText) -> Relation:
         if CUT not in usual.text + other.text and usual.tokens is not None and usual.tokens == other.tokens:
             return Relation.PROVEN
         if (gap := gap_at_divergence(usual.exchange, other.exchange)) is not None:
-            return Relation.PROVEN if gap > NEAR_TIE else Relation.LATE
+            return Relation.PROVEN if gap > CLEAR_LEAD else Relation.LATE
     return Relation.JUMP if usual.start != other.start else Relation.LATE
 
 

@@ -57,8 +57,10 @@ THINKING: Final = frozenset(
 """Fields with which an answer may count tokens that it does not show."""
 SEVERAL: Final = 4  # tokens; one or two may be special ones, or parts of a character
 FEW: Final = 0.1
-VARIANTS: Final = 3
-"""Answers to one request that differ from the usual one and from each other from the start. A near tie has two."""
+VARIANTS: Final = 4
+"""Answers to one request that differ from the usual one and from each other from the start. A near tie has two, and the
+start is a token or two.
+"""
 
 
 class RunAnswers:

@@ -87,8 +87,8 @@ def test_other_starts_are_odd_if_they_occur_for_many_prompts(prompts: int) -> No
 
 
 def test_many_starts_of_one_text_are_odd() -> None:
-    exchanges = [*group([TALE] * 3, "prompt"), *(answer(f"{word} {TALE}", word, prompt="prompt") for word in "abc")]
-    assert {"a", "b", "c"} == set(RunAnswers(exchanges, CONTRACT).odd)
+    exchanges = [*group([TALE] * 3, "prompt"), *(answer(f"{word} {TALE}", word, prompt="prompt") for word in "abcd")]
+    assert {"a", "b", "c", "d"} == set(RunAnswers(exchanges, CONTRACT).odd)
 
 
 def test_answers_with_one_id_are_told_unless_the_client_names_its_requests() -> None:

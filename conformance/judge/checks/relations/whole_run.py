@@ -8,6 +8,7 @@ from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import ANSWER
 from conformance.judge.evidence.repetition import require_some_repetition
 from conformance.judge.evidence.run_answers import require_answers
+from conformance.judge.logprob_entries import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,8 @@ def the_same_request_has_the_same_text_everywhere(exchange: Exchange, context: C
     if (odd := answers.odd.get(exchange.id)) is not None:
         require_some_repetition(context)
         usual, text = odd
+        if CUT in text.text and context.garbled():
+            raise NotExercised("the model generates invalid UTF-8")
         where = f"/choices/{text.index}/message/content"
         expected = f"{usual.text!r}, as in {usual.exchange.id}"
         yield Finding(where, expected[:240], repr(texts.get(text.index) or text.text)[:200])
