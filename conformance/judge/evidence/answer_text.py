@@ -1,7 +1,7 @@
 """The text of a choice, and how the texts of two answers relate that should be the same as far as both go.
 
 Of two almost equally likely tokens, either may be chosen: a server rounds differently when it shares a batch with other
-requests. The texts diverge there, at any token. What a near tie cannot do is lose or spoil characters of a text that
+requests. The texts diverge there, at any token. What a near tie cannot do is lose or spoil characters of an answer that
 continues as before.
 """
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 LONG: Final = 40
-"""Characters of a text with so many tokens that few near ties are at its start or its end."""
+"""Characters of an answer with about ten tokens, so that few near ties are at its start or its end."""
 LOST: Final = 12  # characters, about three tokens: the last token may be a near tie
 CLEAR_LEAD: Final = 2 * NEAR_TIE
 """Nats. All answers of a run are compared, so that a smaller lead may once be lost by rounding."""
 
 
 class Relation(Enum):
-    """How a text relates to the usual one.
+    """How the text of an answer relates to the usual one.
 
     SAME: one is the other, or its beginning. LATE: it diverges later. JUMP: it differs from its first characters on, or
     ends where the other one continues. SILENT: it is empty. PROVEN: characters are lost or spoilt, or log-probabilities
@@ -59,7 +59,7 @@ class AnswerText:
 
     @classmethod
     def of(cls, exchange: Exchange, index: int, key: str, prompt: str) -> AnswerText | None:
-        """Return the text of a choice; None if there is no such choice, or if a cut call may be written as text."""
+        """Return the text of a choice; None if the choice is missing, or if a cut call may be written as text."""
         choice = exchange.choices.get(index)
         if choice is None:
             return None
@@ -76,7 +76,7 @@ class AnswerText:
 
     @property
     def is_long(self) -> bool:
-        """Whether the text has so many tokens that few near ties are at its ends."""
+        """Whether the text has about ten tokens at least, so that few near ties are at its ends."""
         return len(self.text) >= LONG
 
     @property
@@ -94,7 +94,7 @@ class AnswerText:
 
 
 def relate(usual: AnswerText, other: AnswerText) -> Relation:
-    """Return how a text relates to the usual one."""
+    """Return how the text of an answer relates to the usual one."""
     if usual.text == other.text:
         return Relation.SAME
     short, long = sorted((usual, other), key=lambda item: len(item.text))
@@ -111,7 +111,7 @@ def relate(usual: AnswerText, other: AnswerText) -> Relation:
 
 
 def _relate_beginning(short: AnswerText, long: AnswerText) -> Relation:
-    """Return how a text relates to one that begins with it."""
+    """Return how the text of an answer relates to one that begins with it."""
     cut = short.finish_reason == "length"
     if cut and (short.limit != long.limit or len(long.text) - len(short.text) < LOST or long.finish_reason != "length"):
         return Relation.SAME

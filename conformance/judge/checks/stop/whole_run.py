@@ -47,7 +47,7 @@ def a_stop_string_only_cuts_the_text(exchange: Exchange, context: Context) -> It
 
 
 def _goes_on(text: str, expected: str) -> bool:
-    """Return whether a text continues where it should have ended."""
+    """Return whether an answer continues where it should have ended."""
     return text.startswith(expected) and bool(text[len(expected) :].strip())
 
 

@@ -75,7 +75,7 @@ def several_tokens_show_something(exchange: Exchange, context: Context) -> Itera
 
 
 def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:
-    """Return whether both consist of the same tokens. Of a text that is cut off, the last ones may not be visible."""
+    """Return whether both consist of the same tokens. The last ones of a cut answer may not be visible."""
     alone = len(text.exchange.choices) == 1 and text.finish_reason == own.finish_reason
     return alone and text.text == own.text and (own.finish_reason != "length" or text.limit == own.limit)
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import choices_of, fault, message_of
+from reference_server.faults.decorators import choices_of, hooked_fault, message_of
 
 if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 
-@fault("characters-spoilt-by-top-p", "answer")
-def characters_are_spoilt_by_top_p(answer: Json, request: ServedRequest) -> None:
-    """With a top_p every second non-ASCII character of a plain answer becomes U+FFFD."""
-    if request.payload.get("top_p") is not None:
-        for choice in choices_of(answer):
-            said = message_of(choice)
-            if said.get("content"):
-                said["content"] = re.sub(r"([^\x00-\x7f])[^\x00-\x7f]", "\\1\ufffd", said["content"])
+def _note(request: ServedRequest) -> None:
+    request.state["narrowed"] = request.payload.get("top_p") is not None
+
+
+def _spoil(answer: Json, request: ServedRequest) -> None:
+    for choice in choices_of(answer) if request.state.get("narrowed") else ():
+        said = message_of(choice)
+        if said.get("content"):
+            said["content"] = re.sub(r"([^\x00-\x7f])[^\x00-\x7f]", "\\1\ufffd", said["content"])
+
+
+characters_spoilt_by_top_p = hooked_fault(
+    "characters-spoilt-by-top-p",
+    "With a top_p every second non-ASCII character of a plain answer becomes U+FFFD.",
+    request=_note,
+    answer=_spoil,
+)

@@ -244,9 +244,9 @@ def tools_are_free(answer: Json, request: ServedRequest) -> None:
         usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-@fault("seeds-silence-greedy-answers", "answer")
-def seeds_silence_greedy_answers(answer: Json, request: ServedRequest) -> None:
-    """A plain answer at temperature 0 has no text if the request has a seed, although its tokens are counted."""
-    if request.payload.get("temperature") == 0 and request.payload.get("seed") is not None:
+@fault("one-length-of-prompts-is-silent", "answer")
+def one_length_of_prompts_is_silent(answer: Json, request: ServedRequest) -> None:
+    """Plain answers to prompts of 1,300 to 1,500 characters have no text, although their tokens are counted."""
+    if 1_300 <= sum(len(str(message.get("content"))) for message in request.payload["messages"]) <= 1_500:
         for choice in answer.get("choices") or ():
             choice["message"]["content"] = ""
