@@ -11,8 +11,11 @@ from openapi.contract.contract import load
 
 
 def companions_of(dialect: str, parameter: str) -> dict[str, dict[str, Any]]:
-    """Return what is sent together with each value of a parameter, by the value as text."""
-    always = {"messages", "max_tokens", parameter}
+    """Return what is sent together with each value of a parameter, by the value as text.
+
+    `stream` is left out: every second invalid value is sent with it.
+    """
+    always = {"messages", "max_tokens", "stream", parameter}
     return {
         repr(scenario.subject.value): {
             name: value for name, value in (scenario.steps[0].body or {}).items() if name not in always
@@ -42,3 +45,12 @@ def test_a_value_is_sent_with_what_it_needs(
     dialect: str, parameter: str, value: str, companions: dict[str, Any]
 ) -> None:
     assert companions_of(dialect, parameter)[value] == companions
+
+
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "openai"])
+def test_invalid_values_are_sent_in_both_forms_and_valid_ones_plain(dialect: str) -> None:
+    forms: dict[str, set[bool]] = {"accept": set(), "reject": set()}
+    for scenario in boundaries.generate(load(dialect)):
+        if scenario.subject is not None and scenario.subject.parameter in ("temperature", "top_p", "seed"):
+            forms[scenario.subject.expect].add(scenario.steps[0].streams)
+    assert {"accept": {False}, "reject": {False, True}} == forms

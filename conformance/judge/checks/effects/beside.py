@@ -95,8 +95,7 @@ BESIDE = "-beside"
 
 @series("effects.kept-beside-others", scenario=KEPT_BESIDE)
 def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A penalty, a bias or a list of bad words changes a greedy answer also in a stream next to many other parameters,
-    if it does alone.
+    """A penalty or a bias changes a greedy answer also in a stream next to many other parameters, if it does alone.
 
     Reported if the answer next to the others is exactly the one without the parameter.
     """
