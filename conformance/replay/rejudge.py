@@ -15,6 +15,7 @@ from conformance.client.secret import is_redacted
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.judge.evidence.liveness import CANARY
+from conformance.judge.evidence.load_failures import LOAD_FAILURES
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.plan.selection import narrow_scenario
@@ -169,8 +170,9 @@ def _rebuild(
             exchange = exchanges.get(f"{prefix}{scenario.id}/{step.name}") or reused.get(position)
             if exchange is not None and _is_same_request(exchange, step, target["model"]):
                 record.exchanges[scenario.id, step.name] = exchange
-    canaries = (exchange for identity, exchange in exchanges.items() if identity.startswith(f"{prefix}{CANARY}/"))
-    record.exchanges.update(((CANARY, exchange.step), exchange) for exchange in canaries)
+    for unplanned in (CANARY, LOAD_FAILURES):
+        found = (exchange for identity, exchange in exchanges.items() if identity.startswith(f"{prefix}{unplanned}/"))
+        record.exchanges.update(((unplanned, exchange.step), exchange) for exchange in found)
     known_steps, trials = {*record.exchanges, *record.missing}, Trials(needed)
     unrecorded = tuple(
         scenario.id for scenario in needed.scenarios if _is_incomplete(scenario, known_steps, record, trials)

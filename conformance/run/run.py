@@ -14,6 +14,7 @@ from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
 from conformance.run.saved_requests import Trials
 from conformance.run.scheduler import SpreadRounds, StepScheduler
+from conformance.run.second_tries import SecondTries
 from conformance.run.sender import Sender
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Run:
         self._trials = Trials(plan)
         self._spread = SpreadRounds(plan.scenarios)
         self._canary = canary
+        self._second_tries = SecondTries()
+        self._in_flight = 0
 
     async def execute(self) -> Record:
         """Send every scenario, `concurrency` exchanges at a time, and return the record.
@@ -80,6 +83,7 @@ class Run:
             if ours is None:
                 raise
             raise _first(ours) from None
+        await self._second_tries.send(self.record, self._send_alone)
         await self._send_last()
         if self._canary is not None:
             await self._canary.finish(self.record, self._send_canary)
@@ -125,6 +129,11 @@ class Run:
         async with self._scheduler.next_slot():
             return await self._sender.send(scenario, step, None)
 
+    async def _send_alone(self, scenario: Scenario, step: Step) -> Exchange | None:
+        exchange = await self._sender.send(scenario, step, None)
+        self._on_progress(self.record)
+        return exchange
+
     def _reuse(self, scenario: Scenario, exchanges: Mapping[int, Exchange]) -> None:
         for position, exchange in exchanges.items():
             self.record.exchanges[scenario.id, scenario.steps[position].name] = exchange
@@ -160,14 +169,28 @@ class Run:
             if stop is None:
                 record.missing[key] = explain_no_stop(scenario, step.stop_from, record.exchanges)
                 return
-        exchange = await self._sender.send(scenario, step, stop)
+        exchange, was_alone = await self._send_counted(scenario, step, stop)
         if exchange is None:
             record.missing[key] = NotObserved(explain_unsent(record.exhausted))
         else:
             record.exchanges[key] = exchange
             if self._canary is not None:
                 self._canary.note(key, exchange)
+            if not was_alone:
+                self._second_tries.note(scenario, step, exchange)
         self._on_progress(record)
+
+    async def _send_counted(
+        self, scenario: Scenario, step: Step, stop: str | list[str] | None
+    ) -> tuple[Exchange | None, bool]:
+        """Send a step. Return its exchange, and whether no other was in flight when it began and ended."""
+        was_alone = not self._in_flight
+        self._in_flight += 1
+        try:
+            exchange = await self._sender.send(scenario, step, stop)
+        finally:
+            self._in_flight -= 1
+        return exchange, was_alone and not self._in_flight
 
 
 def _first(errors: BaseExceptionGroup[HarnessError]) -> HarnessError:

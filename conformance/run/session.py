@@ -17,6 +17,7 @@ from conformance.judge.acceptance import is_completion
 from conformance.judge.causes import Causes, attribute_lost, find_causes
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.evidence.liveness import list_canary_assertions
+from conformance.judge.evidence.load_failures import list_load_assertions
 from conformance.judge.judgement import Judgement, judge
 from conformance.judging_limit import INTERRUPTED, JudgingLimit
 from conformance.plan.capabilities import (
@@ -312,8 +313,9 @@ def conclude(
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
     exchanges, missing = _split_kept(record)
-    canaries = list_canary_assertions(exchanges, contract, gather_checks(contract))
-    judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing, limit)
+    checks = gather_checks(contract)
+    further = (*list_canary_assertions(exchanges, contract, checks), *list_load_assertions(exchanges, contract, checks))
+    judgements = judge((*plan.assertions, *further), exchanges, contract, validator, prepared.model, missing, limit)
     causes: Causes = {}
     limit.run(lambda: causes.update(find_causes(judgements, exchanges, contract, validator, prepared.model)))
     if limit.reason is not None and (record.exhausted is None or limit.reason == INTERRUPTED):

@@ -11,6 +11,7 @@ from conformance.judge.acceptance import is_refused
 from conformance.judge.answer_fields import read_id
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers, is_greedy
+from conformance.judge.evidence.load_failures import LOAD_FAILURES
 from conformance.judge.token_counts import COUNTS
 
 if TYPE_CHECKING:
@@ -31,9 +32,14 @@ def _canary(step: Step) -> str:
 
 @check("parallel.all-answered", on=in_scenario("parallel-*"))
 def parallel_requests_are_all_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Concurrent requests all get a complete answer."""
+    """Concurrent requests all get a complete answer.
+
+    Whatever fails while other requests are processed is sent again alone at the end of a run. If it is answered then,
+    it failed under load, and this is the finding.
+    """
     if reason := why_unanswered(exchange):
-        yield Finding("/status", "200 and a complete answer", reason)
+        again = ", as when it was sent again alone" if exchange.scenario == LOAD_FAILURES else ""
+        yield Finding("/status", f"a complete answer{again}", reason)
     elif exchange.finish_reason() is None:
         yield Finding("/choices/0/finish_reason", "a reason", "none")
 
