@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from conformance.plan.scenarios.schemathesis_cases import Draw, draw
+from conformance.plan.scenarios.schemathesis_cases import FEW, MANY, Draw, draw_random_cases
 from conformance.run.embedded_server import serve
 from openapi.contract.contract import load
 
@@ -22,25 +23,40 @@ if TYPE_CHECKING:
 
 BATCH: Final = 200
 CONCURRENCY: Final = 4
+LIMITS: Final = ("max_tokens", "max_completion_tokens", "min_tokens")
 ANSWER_S: Final = 60.0
 """The longest that an answer to a few tokens may take on a busy machine."""
 
 
 def draw_bodies(dialect: str, cases: int, seed: int) -> Iterator[list[bytes]]:
-    """Yield batches of different request bodies, valid and invalid ones, until there are enough."""
+    """Yield batches of different request bodies, valid and invalid ones, until there are enough.
+
+    They are all bodies that schemathesis draws, also those that are not JSON and those that its description and our
+    validator judge differently: whatever is sent, the server must answer.
+    """
     contract = load(dialect)
     seen: set[bytes] = set()
     empty = 0
     while len(seen) < cases and empty < 3:  # a batch may have only cases that came before
-        wanted = Draw(0, min(BATCH, cases), seed)
-        drawn = (scenario.steps[0].payload(contract.default_model) for scenario in draw(contract, wanted))
-        new = [body for body in dict.fromkeys(drawn) if body not in seen]
-        batch = new[: cases - len(seen)]
+        drawn = draw_random_cases(contract, Draw(0, min(BATCH, cases), seed))
+        bodies = dict.fromkeys(as_payload(case.body, contract.default_model) for case in drawn)
+        batch = [body for body in bodies if body not in seen][: cases - len(seen)]
         seen.update(batch)
         empty = 0 if batch else empty + 1
         seed += 1_000_003
         if batch:
             yield batch
+
+
+def as_payload(body: Any, model: str) -> bytes:
+    """Return the bytes of a drawn body, with a served model and few tokens, which would only make it slow."""
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, dict):
+        body = {"max_tokens": FEW, **body}
+        body |= {name: FEW for name in LIMITS if type(body.get(name)) is int and body[name] > MANY}
+        body |= {"model": model} if isinstance(body.get("model", ""), str) else {}
+    return json.dumps(body, default=repr).encode()
 
 
 async def send_bodies(url: str, path: str, bodies: Iterable[bytes], key: str) -> list[tuple[int, bytes]]:
