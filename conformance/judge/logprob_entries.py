@@ -92,3 +92,17 @@ def all_entries(exchange: Exchange) -> Iterator[LogprobEntry]:
     """Yield every entry of every choice. Raises NotExercised without entries."""
     for entries in entries_by_choice(exchange).values():
         yield from entries
+
+
+def name_the_text(exchange: Exchange) -> bool:
+    """Return whether the tokens of the first choice's entries contain its text and its reasoning.
+
+    Tokens may be more than the text, because some mark the ends of reasoning or of the answer. Raises NotExercised
+    without entries.
+    """
+    choice = exchange.first_choice
+    made = b"".join(
+        entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in first_entries(exchange)
+    )
+    texts = (choice.content, choice.reasoning) if choice is not None else ()
+    return all(text.strip().rstrip(CUT).encode(errors="replace") in made for text in texts)
