@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import iterate_choices
+from openapi.stream.accumulated_choice import is_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def any_entries(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
         logprobs = choice.get("logprobs")
         content = logprobs.get("content") if isinstance(logprobs, dict) else None
         index = choice.get("index")
-        of_choice = entries.setdefault(index if type(index) is int else 0, [])
+        of_choice = entries.setdefault(index if is_index(index) else 0, [])
         for at, item in enumerate(content if isinstance(content, list) else []):
             if isinstance(item, dict):
                 of_choice.append(LogprobEntry(f"{path}/logprobs/content/{at}", item))
