@@ -88,7 +88,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
     for rule, expect, value in list_values(parameter.schema):
         if any(_same(value, other) for other in probed):
             continue
-        level = _acceptance(parameter, rule, value) if expect == "accept" else parameter.level(rule)
+        level = acceptance_of(parameter, rule, value) if expect == "accept" else parameter.level(rule)
         refused = bool(validator.request_problems(_body(parameter, value, contract)))
         if expect == "accept" and limited.request_problems(_body(parameter, value, contract)):
             continue
@@ -108,7 +108,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
     yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null", contract)
 
 
-def _acceptance(parameter: Parameter, rule: str, value: Any) -> Keyword:
+def acceptance_of(parameter: Parameter, rule: str, value: Any) -> Keyword:
     """Return the requirement level for accepting a value that follows from the schema.
 
     Near its maximum a range is as open as its probes say: servers that may refuse the end may refuse what comes before
