@@ -33,9 +33,14 @@ class LogprobEntry:
 
     @property
     def logprob(self) -> float:
-        """The token's log-probability; NaN if it is not a number."""
+        """The token's log-probability; NaN if it is not a number, infinite if a double cannot hold it."""
         value = self.fields.get("logprob")
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return math.nan
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
 
     @property
     def data(self) -> bytes | None:

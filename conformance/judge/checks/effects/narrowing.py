@@ -47,7 +47,7 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
     """
     for exchange, entry in _entries_without_narrowing(exchanges, context, "half"):
         limit = exchange.request_json["top_p"]
-        likelier = sum(math.exp(item.logprob) for item in entry.top if item.logprob > entry.logprob + TIE)
+        likelier = sum(_probability(item) for item in entry.top if item.logprob > entry.logprob + TIE)
         if likelier > limit + ROUNDING:
             expected = f"a token among the first {limit} of the probability"
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
@@ -100,10 +100,15 @@ def _first_alternatives(exchange: Exchange) -> dict[str, float]:
     return {item.token: item.logprob for item in first_entries(exchange)[0].top}
 
 
+def _probability(item: LogprobEntry) -> float:
+    """Return the probability of a token; 1 if its log-probability is above 0, which has a check of its own."""
+    return math.exp(min(item.logprob, 0.0))
+
+
 def _describe(entry: LogprobEntry) -> str:
     likelier = sorted((item for item in entry.top if item.logprob > entry.logprob), key=lambda item: -item.logprob)
-    listed = ", ".join(f"{item.token!r} {math.exp(item.logprob):.3f}" for item in likelier[:3])
-    return f"{entry.token!r} {math.exp(entry.logprob):.3f}, behind {listed}"
+    listed = ", ".join(f"{item.token!r} {_probability(item):.3f}" for item in likelier[:3])
+    return f"{entry.token!r} {_probability(entry):.3f}, behind {listed}"
 
 
 @series("effects.low-temperature-is-greedy", scenario="cold-and-hot")
