@@ -118,7 +118,7 @@ def expected_choices(exchange: Exchange, context: Context) -> Any:
 
 def prompt_field(exchange: Exchange, name: str) -> Any:
     """Return a field about the prompt, or None if it is missing. A stream has it in one of its chunks."""
-    return next((found[name] for _, found in objects_of(exchange) if found.get(name) is not None), None)
+    return next((part[name] for _, part in objects_of(exchange) if part.get(name) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

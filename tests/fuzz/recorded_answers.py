@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 ROOTS: Final = (b"", b"null", b"[]", b"5", b'""', b"{}", b'{"choices": 5}', b'{"choices": [5]}', b"data: [DONE]\n\n")
-"""Bodies that are no answer at all."""
+"""Bodies without anything that an answer has."""
 SHARES: Final = (0.1, 0.3, 0.7, 0.05)
 """Of the answers that are changed: checks of several answers fail if one is wrong, others only if many are."""
 

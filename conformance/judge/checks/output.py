@@ -54,9 +54,9 @@ def _are_ids(value: Any) -> bool:
 def name_of_the_request_is_part_of_the_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The id of an answer, and of every chunk, contains the request_id of the request."""
     sent: Any = exchange.request_json
-    for path, found in objects_of(exchange):
-        if sent["request_id"] not in str(found.get("id")):
-            yield Finding(f"{path}/id", f"an id with {sent['request_id']!r}", repr(found.get("id"))[:200])
+    for path, part in objects_of(exchange):
+        if sent["request_id"] not in str(part.get("id")):
+            yield Finding(f"{path}/id", f"an id with {sent['request_id']!r}", repr(part.get("id"))[:200])
             return
 
 
