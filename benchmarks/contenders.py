@@ -8,10 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -60,7 +61,7 @@ def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Benchma
     program = Path(sys.executable).with_name("transformers")
     command = [str(program), "serve", str(checkpoint), "--host", HOST, "--port", str(port)]
     command += ["--device", "cpu", "--dtype", "float32", *options]
-    with _process(command) as process:
+    with tempfile.TemporaryFile("w+") as errors, _process(command, errors) as process:
         end = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
@@ -69,7 +70,9 @@ def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Benchma
             except httpx.TransportError:
                 pass
             if process.poll() is not None or time.monotonic() > end:
-                raise BenchmarkError(f"`{' '.join(command)}` did not start")
+                errors.seek(0)  # its last line names the package that is missing
+                reason = (errors.read().strip().splitlines() or ["no output"])[-1]
+                raise BenchmarkError(f"`{' '.join(command)}` did not start: {reason[:300]}")
             time.sleep(0.2)
         yield BenchmarkTarget(
             HOST, port, "/v1/chat/completions", process.pid, {"model": str(checkpoint), **WITHOUT_REASONING}
@@ -77,10 +80,10 @@ def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Benchma
 
 
 @contextmanager
-def _process(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def _process(command: Sequence[str], errors: IO[str] | None = None) -> Iterator[subprocess.Popen[str]]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(  # noqa: S603 - our own arguments
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=errors or subprocess.DEVNULL, text=True
     ) as process:
         try:
             yield process

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from chatproof import main
 from conformance.run.embedded_server import serve
-from openapi.contract.contract import load
-from tests.fuzz import client_runs, server_cases
+from openapi.contract.contract import load, names
+from tests.fuzz import client_runs, recorded_answers, server_cases
 from tests.fuzz.mutated_server import Mutator, serve_mutated
 from tests.soak.__main__ import Load, Resources, find_server_process
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 DIALECT = "mindie-2.3"
 
@@ -56,6 +56,20 @@ def test_mutated_answers_never_cause_an_internal_error(tmp_path: Path, monkeypat
     assert {"results.json", "junit.xml", "report.html", "report.sarif", "report.md"} <= {
         path.name for path in tmp_path.iterdir()
     }
+
+
+@pytest.mark.parametrize("dialect", sorted(set(names().values())))
+def test_no_check_fails_on_recorded_answers_that_are_changed(dialect: str) -> None:
+    count, errors = recorded_answers.find_errors(dialect, seed=0)
+    assert {} == errors
+    assert 100 < count
+
+
+def test_the_bodies_of_drawn_cases_ask_for_few_tokens_of_a_served_model() -> None:
+    drawn = {"max_tokens": None, "min_tokens": 1e30, "model": "another", "n": -1}
+    assert {"max_tokens": 2, "min_tokens": 2, "model": "m", "n": -1} == json.loads(server_cases.as_payload(drawn, "m"))
+    assert {"max_tokens": "9", "model": 3} == json.loads(server_cases.as_payload({"max_tokens": "9", "model": 3}, "m"))
+    assert b"{" == server_cases.as_payload(b"{", "m")
 
 
 def test_the_same_seed_makes_the_same_answers() -> None:

@@ -71,12 +71,16 @@ def choices_of(exchange: Exchange) -> list[dict[str, Any]]:
     return objects
 
 
+def objects_of(exchange: Exchange) -> list[tuple[str, dict[str, Any]]]:
+    """Return (path, object) of every chunk, or of a plain answer; none if its body is not a JSON object."""
+    if exchange.is_stream:
+        return [(f"/events/{at}", chunk) for at, chunk in exchange.walk.chunks]
+    return [("", exchange.json)] if isinstance(exchange.json, dict) else []
+
+
 def iterate_choices(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (path, choice) for every choice of a plain answer or of all chunks, except choices that are not objects."""
-    holders = [(f"/events/{at}", chunk) for at, chunk in exchange.walk.chunks] if exchange.is_stream else []
-    if not exchange.is_stream and isinstance(exchange.json, dict):
-        holders = [("", exchange.json)]
-    for path, holder in holders:
+    for path, holder in objects_of(exchange):
         choices = holder.get("choices")
         for at, choice in enumerate(choices if isinstance(choices, list) else []):
             if isinstance(choice, dict):
@@ -121,8 +125,7 @@ def expected_choices(exchange: Exchange, context: Context) -> Any:
 
 def prompt_field(exchange: Exchange, name: str) -> Any:
     """Return a field about the prompt, or None if it is missing. A stream has it in one of its chunks."""
-    chunks = [chunk for _, chunk in exchange.walk.chunks] if exchange.is_stream else [exchange.json]
-    return next((chunk[name] for chunk in chunks if chunk.get(name) is not None), None)
+    return next((part[name] for _, part in objects_of(exchange) if part.get(name) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

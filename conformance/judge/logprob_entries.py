@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import iterate_choices
+from openapi.stream.accumulated_choice import is_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +33,14 @@ class LogprobEntry:
 
     @property
     def logprob(self) -> float:
-        """The token's log-probability; NaN if it is not a number."""
+        """The token's log-probability; NaN if it is not a number, infinite if a double cannot hold it."""
         value = self.fields.get("logprob")
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return math.nan
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
 
     @property
     def data(self) -> bytes | None:
@@ -67,7 +73,7 @@ def any_entries(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
         logprobs = choice.get("logprobs")
         content = logprobs.get("content") if isinstance(logprobs, dict) else None
         index = choice.get("index")
-        of_choice = entries.setdefault(index if type(index) is int else 0, [])
+        of_choice = entries.setdefault(index if is_index(index) else 0, [])
         for at, item in enumerate(content if isinstance(content, list) else []):
             if isinstance(item, dict):
                 of_choice.append(LogprobEntry(f"{path}/logprobs/content/{at}", item))
@@ -92,3 +98,17 @@ def all_entries(exchange: Exchange) -> Iterator[LogprobEntry]:
     """Yield every entry of every choice. Raises NotExercised without entries."""
     for entries in entries_by_choice(exchange).values():
         yield from entries
+
+
+def name_the_text(exchange: Exchange) -> bool:
+    """Return whether the tokens of the first choice's entries contain its text and its reasoning.
+
+    Tokens may be more than the text, because some mark the ends of reasoning or of the answer. Raises NotExercised
+    without entries.
+    """
+    choice = exchange.first_choice
+    made = b"".join(
+        entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in first_entries(exchange)
+    )
+    texts = (choice.content, choice.reasoning) if choice is not None else ()
+    return all(text.strip().rstrip(CUT).encode(errors="replace") in made for text in texts)

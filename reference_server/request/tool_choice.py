@@ -114,11 +114,19 @@ def _read_choice(choice: str | Json) -> _Choice:
     if kind != "allowed_tools":
         return _Choice("required", frozenset({choice[kind]["name"]}), single=True)
     allowed = choice["allowed_tools"]
-    names = {tool.get(tool.get("type", ""), {}).get("name") for tool in allowed["tools"]}
-    if not names or not all(isinstance(name, str) for name in names):
+    names = [_named_tool(tool) for tool in allowed["tools"]]
+    if not names or None in names:
         words = "invalid tool_choice.allowed_tools.tools: each item must name one of tools"
         raise ApiError("invalid_request", words, param="tool_choice")
-    return _Choice(allowed["mode"], frozenset(names))
+    return _Choice(allowed["mode"], frozenset(name for name in names if name is not None))
+
+
+def _named_tool(tool: Json) -> str | None:
+    """Return the name of a tool that an item of allowed_tools names; the document allows any object as an item."""
+    kind = tool.get("type")
+    named = tool.get(kind) if isinstance(kind, str) else None
+    name = named.get("name") if isinstance(named, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _to_function(tool: Json) -> Json:

@@ -1,4 +1,4 @@
-"""Fuzz the reference server with requests, and `check` and `load` with answers. Both are seeded."""
+"""Fuzz the reference server with requests, and checks, `check` and `load` with answers. All are seeded."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import argparse
 import sys
 
 from openapi.contract.contract import names
-from tests.fuzz import client_runs, server_cases
+from tests.fuzz import client_runs, recorded_answers, server_cases
+
+PARTS = ("all", "server", "recorded", "clients", "check", "load")
 
 
 def main() -> int:
     """Run what the arguments name."""
     every = sorted(set(names().values()))
     parser = argparse.ArgumentParser(prog="tox -e fuzz --", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("all", "server", "clients", "check", "load"), default="all")
+    parser.add_argument("part", nargs="?", choices=PARTS, default="all")
     parser.add_argument("--cases", type=int, default=10_000, help="requests for each dialect")
     parser.add_argument("--responses", type=int, default=20_000, help="mutated answers for each command")
     parser.add_argument("--dialect", action="append", choices=every, help="only this dialect (repeatable)")
@@ -23,7 +25,9 @@ def main() -> int:
     code = 0
     if arguments.part in ("all", "server"):
         code = server_cases.main(dialects, arguments.cases, arguments.seed)
-    if arguments.part != "server":
+    if arguments.part in ("all", "recorded"):
+        code = max(code, recorded_answers.main(dialects, arguments.responses, arguments.seed))
+    if arguments.part not in ("server", "recorded"):
         kinds = [arguments.part] if arguments.part in ("check", "load") else ["check", "load"]
         code = max(code, client_runs.main(dialects, arguments.responses, arguments.seed, kinds))
     return code

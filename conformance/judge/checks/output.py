@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.answer_fields import prompt_field
+from conformance.judge.answer_fields import iterate_choices, objects_of, prompt_field
 from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, not_generated, why_unanswered
 from conformance.judge.logprob_entries import all_entries
 from conformance.judge.token_counts import completion_count, prompt_count
@@ -38,12 +38,10 @@ def _sets(applicability: Applicability, name: str) -> Applicability:
 
 def token_ids(exchange: Exchange) -> list[int] | None:
     """Return the token ids of the first choice, joined over all chunks; None if the answer has no token ids."""
-    chunks = [chunk for _, chunk in exchange.walk.chunks] if exchange.is_stream else [exchange.json]
     lists = [
         choice["token_ids"]
-        for chunk in chunks
-        for choice in chunk.get("choices") or ()
-        if isinstance(choice, dict) and choice.get("index") == 0 and isinstance(choice.get("token_ids"), list)
+        for _, choice in iterate_choices(exchange)
+        if choice.get("index") == 0 and isinstance(choice.get("token_ids"), list)
     ]
     return [identifier for ids in lists for identifier in ids] if lists else None
 
@@ -56,11 +54,9 @@ def _are_ids(value: Any) -> bool:
 def name_of_the_request_is_part_of_the_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The id of an answer, and of every chunk, contains the request_id of the request."""
     sent: Any = exchange.request_json
-    chunks = exchange.walk.chunks if exchange.is_stream else [(0, exchange.json)]
-    for at, chunk in chunks:
-        if sent["request_id"] not in str(chunk.get("id")):
-            place = f"/events/{at}/id" if exchange.is_stream else "/id"
-            yield Finding(place, f"an id with {sent['request_id']!r}", repr(chunk.get("id"))[:200])
+    for path, part in objects_of(exchange):
+        if sent["request_id"] not in str(part.get("id")):
+            yield Finding(f"{path}/id", f"an id with {sent['request_id']!r}", repr(part.get("id"))[:200])
             return
 
 
@@ -139,7 +135,7 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
     The first token follows no other, so its entry is null. The token is one of the alternatives or an additional one.
     """
     sent: Any = exchange.request_json
-    requested, found = sent["prompt_logprobs"], exchange.json.get("prompt_logprobs")
+    requested, found = sent["prompt_logprobs"], prompt_field(exchange, "prompt_logprobs")
     tokens = prompt_count(exchange)
     if not isinstance(found, list) or len(found) != tokens:
         got = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]

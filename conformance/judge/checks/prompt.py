@@ -108,6 +108,7 @@ def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iter
 
 EXACT = 1e-6
 LEAST_ALTERNATIVES = 3
+STEPS = (1000, 128)  # per unit: three decimals, and bfloat16, in which logits of a model differ by 1/128 or more
 
 
 @series("prompt.every-word-read", scenario="prompts-that-differ-in-a-word")
@@ -195,5 +196,5 @@ def _alternatives(exchange: Exchange) -> dict[str, float]:
     except NotExercised:
         return {}
     listed = {item.token: item.logprob for item in entry.top if LEAST < item.logprob}
-    precise = sum(abs(value * 1000 - round(value * 1000)) > EXACT for value in listed.values())
+    precise = sum(all(abs(value * step - round(value * step)) > EXACT for step in STEPS) for value in listed.values())
     return listed if len(listed) >= LEAST_ALTERNATIVES and precise >= LEAST_ALTERNATIVES else {}

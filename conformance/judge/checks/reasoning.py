@@ -68,7 +68,7 @@ def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange],
     if known != repeated:
         raise NotExercised("the reasoning of this server does not repeat")
     if found != known:
-        yield Finding("/beside-others/choices/0/message", repr(known[0])[:200], repr(found[:1])[:200])
+        yield Finding("/beside-others/choices/0/message", repr(known[:1])[:200], repr(found[:1])[:200])
     elif not any_entries(beside):
         yield Finding("/beside-others/choices/0/logprobs", "log-probabilities", "none")
 

@@ -34,6 +34,7 @@ COSTLY = (
     "max_completion_tokens",
     "min_tokens",
 )  # values that would request too much work
+STRENGTHS = (Keyword.MAY, Keyword.SHOULD, Keyword.MUST)
 KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that the ids of null and [null] differ
 
 
@@ -89,7 +90,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
     for rule, expect, value in list_values(parameter.schema):
         if any(_same(value, other) for other in probed):
             continue
-        level = parameter.acceptance(rule) if expect == "accept" else parameter.level(rule)
+        level = acceptance_of(parameter, rule, value) if expect == "accept" else parameter.level(rule)
         refused = bool(validator.request_problems(_body(parameter, value, contract)))
         if expect == "accept" and limited.request_problems(_body(parameter, value, contract)):
             continue
@@ -107,6 +108,20 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
             probe = _probe(value, expect, level, parameter.interpretation)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}", contract)
     yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null", contract)
+
+
+def acceptance_of(parameter: Parameter, rule: str, value: Any) -> Keyword:
+    """Return the requirement level for accepting a value that follows from the schema.
+
+    Near its maximum a range is as open as its probes say: servers that may refuse the end may refuse what comes before
+    it, unless they must accept something even larger.
+    """
+    larger = [
+        probe.keyword
+        for probe in parameter.probes
+        if rule == "maximum" and probe.expect == "accept" and type(probe.value) is type(value) and probe.value > value
+    ]
+    return max(larger, key=STRENGTHS.index, default=parameter.acceptance(rule))
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:

@@ -63,9 +63,7 @@ def draw(contract: Contract, wanted: Draw) -> tuple[Scenario, ...]:
         unique = {scenario.id: scenario for scenario in made if scenario}
         scenarios |= {scenario.id: scenario for scenario in _spread(unique.values(), wanted.coverage)}
     if wanted.fuzz:
-        loose = schemathesis.openapi.from_dict(_without_rules(describe(contract)))
-        cases = _fuzzed(loose[contract.path]["POST"], wanted)
-        drawn = (_scenario(case, contract, *validators) for case in cases)
+        drawn = (_scenario(case, contract, *validators) for case in draw_random_cases(contract, wanted))
         different = {scenario.steps[0].payload("m"): scenario for scenario in drawn if scenario}
         for number, scenario in enumerate(list(different.values())[: wanted.fuzz], 1):
             name = f"fuzz-{wanted.seed}-{number:04}"
@@ -94,15 +92,18 @@ def _coverage(schema: Any, operation: Any) -> Iterator[Any]:
             yield case
 
 
-def _fuzzed(operation: Any, wanted: Draw) -> list[Any]:
-    """Return random cases by seed, valid and invalid in turn; more than `wanted`, because some are left out.
+def draw_random_cases(contract: Contract, wanted: Draw) -> list[Any]:
+    """Return random cases of schemathesis by seed, `wanted.fuzz` valid and as many invalid ones in turn.
 
     Hypothesis also uses constants from the loaded modules, so a seed yields the same cases only for the same version of
     chatproof and the same command.
     """
     import hypothesis
+    import schemathesis
     from schemathesis.generation import GenerationMode
 
+    loose = schemathesis.openapi.from_dict(_without_rules(describe(contract)))
+    operation = loose[contract.path]["POST"]
     settings = hypothesis.settings(
         max_examples=wanted.fuzz,
         phases=[hypothesis.Phase.generate],

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.exchange import Exchange, Request, Response, Segment
 from conformance.judge.evidence.model import generates_invalid_utf8, repeats_when_hot
-from conformance.proof.editing.answers import edit_text
+from conformance.proof.editing.answers import edit_choice, edit_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,3 +67,44 @@ def test_a_model_that_is_certain_repeats_its_greedy_answer_when_hot() -> None:
     assert not repeats_when_hot(answer("a" * 24)), "nothing is known without log-probabilities"
     hostile = told(-0.1, 1e308)
     assert not repeats_when_hot(replace(hostile, id="hostile"))
+
+
+def where_found(good: Good, identity: str, edit: Callable[[dict[str, Any]], None]) -> list[str]:
+    """Return the places of a check's findings if the first choice of every plain answer of its scenario is edited."""
+    assertions = good.of(identity)
+    scenario = assertions[0].scenario.id
+    changed = {key: edit_choice(exchange, edit) for key, exchange in good.exchanges.items() if key[0] == scenario}
+    return [finding.where for judgement in good.judge(changed, assertions) for finding in judgement.findings]
+
+
+@pytest.mark.parametrize("identity", ["prompt.every-word-read", "prompt.every-character-read"])
+@pytest.mark.parametrize(
+    ("logprobs", "is_judged"),
+    [
+        pytest.param((-0.3318, -1.7312445, -2.2017713, -2.9004556), True, id="float32"),
+        pytest.param((-0.4375, -1.125, -5.4375, -8.0625), False, id="bfloat16"),
+        pytest.param((-0.438, -1.125, -5.437, -8.062), False, id="three decimals"),
+    ],
+)
+def test_the_same_log_probabilities_show_that_a_word_is_not_read_only_if_they_are_precise(
+    read_good: Callable[[str], Good], identity: str, logprobs: tuple[float, ...], *, is_judged: bool
+) -> None:
+    def round_all(choice: dict[str, Any]) -> None:
+        for entry in choice["logprobs"]["content"]:
+            pairs = zip("abcd", logprobs, strict=True)
+            entry["top_logprobs"] = [{"token": token, "logprob": value, "bytes": None} for token, value in pairs]
+
+    assert is_judged == bool(where_found(read_good("mindie-2.3"), identity, round_all))
+
+
+@pytest.mark.parametrize("are_chosen", [True, False])
+def test_top_p_is_judged_by_the_tokens_of_the_text_and_by_no_others(
+    read_good: Callable[[str], Good], *, are_chosen: bool
+) -> None:
+    def make_unlikely(choice: dict[str, Any]) -> None:
+        for entry in choice["logprobs"]["content"]:
+            entry["logprob"] = min(other["logprob"] for other in entry["top_logprobs"]) - 3.0
+            if not are_chosen:
+                entry |= {"token": "x", "bytes": None}
+
+    assert are_chosen == bool(where_found(read_good("mindie-2.3"), "effects.top-p-kept", make_unlikely))

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.plan.scenarios import boundaries, values_together
 from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends, list_values
-from openapi.contract.contract import load, names
+from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 
 
@@ -30,6 +30,19 @@ def test_integers_that_doubles_change_are_sent_if_they_are_in_range() -> None:
     wide = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
     assert accepted(wide) == [0, 2**63 - 1, 2**53 + 1, 10**18]
     assert accepted({**wide, "maximum": 2**53}) == [0, 2**53]
+
+
+def test_a_server_that_may_refuse_the_end_of_a_range_may_refuse_what_comes_before_it() -> None:
+    contract = load("vllm")
+    keywords = {
+        (subject.parameter, subject.value): subject.keyword
+        for scenario in boundaries.generate(contract)
+        if (subject := scenario.subject) is not None and type(subject.value) is int and subject.expect == "accept"
+    }
+    assert {Keyword.MAY} == {keywords["truncate_prompt_tokens", value] for value in (2**53 + 1, 10**18, 2**63 - 1)}
+    assert {Keyword.MUST} == {keywords["priority", value] for value in (2**53 + 1, 10**18, 2**63 - 1)}
+    seeds = load("mindie-2.3").parameters["seed"]  # must be accepted up to 2**63 - 1, and should be to 2**64 - 1
+    assert Keyword.MUST is boundaries.acceptance_of(seeds, "maximum", 10**18)
 
 
 def test_whole_numbers_are_negative_where_the_range_is() -> None:

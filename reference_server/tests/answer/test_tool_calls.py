@@ -121,6 +121,15 @@ def test_invalid_tool_parameters_are_refused(given: dict[str, Any], words: str) 
         select_tools(given)
 
 
+@pytest.mark.parametrize(
+    "item", [{"": []}, {"": None}, {"type": []}, {"type": "function", "function": []}, {"type": "a", "a": {"name": {}}}]
+)
+def test_an_allowed_tool_may_be_any_object_and_one_without_a_name_is_refused(item: dict[str, Any]) -> None:
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [item]}}
+    with pytest.raises(ApiError, match="each item must name one of tools"):
+        select_tools({"tools": [TIME], "tool_choice": choice})
+
+
 @pytest.mark.parametrize("tool", [TIME, NOTE])
 def test_tools_of_the_same_type_may_share_a_name(tool: dict[str, Any]) -> None:
     use = select_tools(

@@ -11,7 +11,7 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, serie
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.logprobs.values import LEAST, TIE
 from conformance.judge.evidence.repetition import require_repetition
-from conformance.judge.logprob_entries import LogprobEntry, first_entries
+from conformance.judge.logprob_entries import LogprobEntry, first_entries, name_the_text
 from conformance.judge.token_counts import requested_limit
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
     """With top_p 0.5 a token is chosen only if all likelier ones have less than half of the probability together.
 
     Judged only if log-probabilities are computed without top_p: those of the first token are the same with and without
-    it.
+    it; and only if they belong to the tokens that were chosen, so that these make the text.
     """
     for exchange, entry in _entries_without_narrowing(exchanges, context, "half"):
         limit = exchange.request_json["top_p"]
-        likelier = sum(math.exp(item.logprob) for item in entry.top if item.logprob > entry.logprob + TIE)
+        likelier = sum(_probability(item) for item in entry.top if item.logprob > entry.logprob + TIE)
         if likelier > limit + ROUNDING:
             expected = f"a token among the first {limit} of the probability"
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
@@ -57,7 +57,7 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
 def min_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With min_p 0.3 no token is chosen that is less than 0.3 times as likely as the likeliest one.
 
-    Judged only if log-probabilities are computed without min_p.
+    Judged only if log-probabilities are computed without min_p, and belong to the tokens that were chosen.
     """
     for exchange, entry in _entries_without_narrowing(exchanges, context, "third"):
         share, best = exchange.request_json["min_p"], max(item.logprob for item in entry.top)
@@ -71,7 +71,8 @@ def _entries_without_narrowing(
 ) -> Iterator[tuple[Any, LogprobEntry]]:
     """Yield the entries of the answers to one part, each with its exchange.
 
-    Raises NotExercised unless they are computed without the narrowing, and NotObserved if nothing was answered.
+    Raises NotExercised unless they are computed without the narrowing and name the tokens of the text, and NotObserved
+    if nothing was answered.
     """
     parts = {step.name: step.part for step in context.scenario.steps}
     narrowed = [exchange for name, exchange in exchanges.items() if parts[name] == part]
@@ -88,6 +89,8 @@ def _entries_without_narrowing(
         both = [token for token in known.keys() & found.keys() if known[token] > LEAST]
         if len(both) < 3 or any(not abs(known[token] - found[token]) < SAME for token in both):
             raise NotExercised("log-probabilities are computed after tokens are left out, or do not repeat")
+        if not name_the_text(exchange):
+            raise NotExercised("log-probabilities name other tokens than the text has")
         for entry in first_entries(exchange):
             if len(entry.top) > 2 and not math.isnan(entry.logprob):
                 yield exchange, entry
@@ -97,10 +100,15 @@ def _first_alternatives(exchange: Exchange) -> dict[str, float]:
     return {item.token: item.logprob for item in first_entries(exchange)[0].top}
 
 
+def _probability(item: LogprobEntry) -> float:
+    """Return the probability of a token; 1 if its log-probability is above 0, which has a check of its own."""
+    return math.exp(min(item.logprob, 0.0))
+
+
 def _describe(entry: LogprobEntry) -> str:
     likelier = sorted((item for item in entry.top if item.logprob > entry.logprob), key=lambda item: -item.logprob)
-    listed = ", ".join(f"{item.token!r} {math.exp(item.logprob):.3f}" for item in likelier[:3])
-    return f"{entry.token!r} {math.exp(entry.logprob):.3f}, behind {listed}"
+    listed = ", ".join(f"{item.token!r} {_probability(item):.3f}" for item in likelier[:3])
+    return f"{entry.token!r} {_probability(entry):.3f}, behind {listed}"
 
 
 @series("effects.low-temperature-is-greedy", scenario="cold-and-hot")

@@ -135,7 +135,7 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     comparable = {
         index: entries
         for index, entries in entries_by_choice(exchange).items()
-        if _all_become_text(exchange.choices[index], entries)
+        if index in exchange.choices and _all_become_text(exchange.choices[index], entries)
     }
     if not comparable:
         raise NotExercised("some tokens are special, or reasoning, and do not become text")

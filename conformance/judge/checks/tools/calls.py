@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import STREAMED_ANSWER, why_unanswered
 from conformance.judge.checks.tools.choice import OFFERED, with_tools
+from openapi.stream.accumulated_choice import is_index
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
             for place, piece in enumerate(pieces if isinstance(pieces, list) else []):
                 if isinstance(piece, dict):
                     found = True
-                    yield f"/events/{at}/choices/{position}/delta/tool_calls/{place}", choice.get("index"), piece
+                    index = choice.get("index")
+                    path = f"/events/{at}/choices/{position}/delta/tool_calls/{place}"
+                    yield path, index if is_index(index) else position, piece
     if not found:
         raise NotExercised("no tool is called")
 
@@ -148,11 +151,11 @@ def indices_of_calls_count_from_zero(exchange: Exchange, _: Context) -> Iterator
 @check("tools.streamed-index-per-call", on=OFFERED_STREAM)
 def every_call_has_an_index_of_its_own(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Two calls of a stream never share an index: a piece with a different id belongs to a different call."""
-    known: dict[tuple[int, object], str] = {}
+    known: dict[tuple[int, str], str] = {}
     for where, choice, piece in _pieces(exchange):
         identity = piece.get("id")
         if isinstance(identity, str) and identity:
-            first = known.setdefault((choice, piece.get("index")), identity)
+            first = known.setdefault((choice, repr(piece.get("index"))), identity)
             if first != identity:
                 yield Finding(f"{where}/index", f"another than that of {first!r}", repr(piece.get("index"))[:80])
 
@@ -168,11 +171,11 @@ def name_of_a_call_is_streamed_once(exchange: Exchange, _: Context) -> Iterator[
 @check("tools.streamed-name-first", on=OFFERED_STREAM)
 def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The name of a call comes with the first piece of its arguments, or earlier."""
-    named: set[tuple[int, object]] = set()
+    named: set[tuple[int, str]] = set()
     for where, choice, piece in _pieces(exchange):
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
-        key = (choice, piece.get("index"))
+        key = (choice, repr(piece.get("index")))
         if function.get("name"):
             named.add(key)
         if function.get("arguments") and key not in named:
