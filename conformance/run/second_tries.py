@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 SAMPLE: Final = 12
 """Failed requests that are sent again; if none of them is answered alone, load is not the reason."""
 MOST: Final = 200
-OUR_FAILURES: Final = ("disconnected-by-us", "not-kept", "too-large")
+UNTRIED: Final = ("disconnected-by-us", "not-kept", "too-large", "timeout")
+"""Failures of our own making, and those that would cost as long again."""
 SERVER_ERROR: Final = 500
 
 
@@ -73,5 +74,5 @@ def _put_in_place(record: Record, failure: _Failure, exchange: Exchange, number:
 
 def _has_failed(exchange: Exchange) -> bool:
     if exchange.failure is not None:
-        return exchange.failure.kind not in OUR_FAILURES
+        return exchange.failure.kind not in UNTRIED
     return exchange.status is None or exchange.status >= SERVER_ERROR

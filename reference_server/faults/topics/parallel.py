@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+MOST_AT_ONCE: Final = 2
+
 
 @wrapping_fault("one-at-a-time", bugs=[20], flaky=True)
 def one_at_a_time(app: ASGIApp, contract: Contract) -> App:
@@ -166,6 +168,20 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> App:
             bad[0] = max(0, bad[0] - 1)
 
     return serve
+
+
+@wrapping_fault("fails-under-load", flaky=True)
+def fails_under_load(app: ASGIApp, contract: Contract) -> App:
+    """A request gets a 500 while two others are running."""
+    running = [0]
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if running[0] > MOST_AT_ONCE and is_chat_request(scope, contract):
+            await CannedResponse(500, b"{}")(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return _counting(serve, contract, running)
 
 
 @wrapping_fault("one-after-another", bugs=[20], timeout_s=30.0, flaky=True)
