@@ -83,7 +83,7 @@ class Run:
             if ours is None:
                 raise
             raise _first(ours) from None
-        await self._second_tries.send(self.record, self._send_alone)
+        await self._send_failed_again()
         await self._send_last()
         if self._canary is not None:
             await self._canary.finish(self.record, self._send_canary)
@@ -109,6 +109,8 @@ class Run:
                 await self._scheduler.send_steps(scenario, lambda step: self._run_step(scenario, step))
         if self._canary is not None and self._canary.is_due(self.record):
             await self._canary.check(self.record, self._send_canary)
+        if self._second_tries.is_due:
+            await self._send_failed_again()
         await self._send_due()
 
     async def _send_due(self) -> None:
@@ -128,6 +130,13 @@ class Run:
     async def _send_canary(self, scenario: Scenario, step: Step) -> Exchange | None:
         async with self._scheduler.next_slot():
             return await self._sender.send(scenario, step, None)
+
+    async def _send_failed_again(self) -> None:
+        """Send again alone what failed among others. If load was the reason, the rest of the run is sent one by one."""
+        async with self._scheduler.all_slots():
+            await self._second_tries.send(self.record, self._send_alone)
+        if self._second_tries.answered:
+            self._scheduler.send_one_by_one()
 
     async def _send_alone(self, scenario: Scenario, step: Step) -> Exchange | None:
         exchange = await self._sender.send(scenario, step, None)

@@ -51,6 +51,14 @@ class StepScheduler:
         """Return a context that holds the next slot that becomes free."""
         return self._slots.acquire(1, prioritized=True)
 
+    def all_slots(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which nothing else is sent."""
+        return self._slots.acquire(self._concurrency, prioritized=True)
+
+    def send_one_by_one(self) -> None:
+        """Send no step while another is in flight from now on, except those of `together` scenarios and crowds."""
+        self._slots.one_by_one = True
+
     async def send_steps(self, scenario: Scenario, send: SendStep) -> None:
         """Send all steps of a scenario without rounds."""
         # Scenarios whose clients disconnect have already waited for one another; queueing again would make them last.
@@ -75,7 +83,7 @@ class StepScheduler:
     async def send_round(self, scenario: Scenario, steps: Sequence[Step], send: SendStep) -> None:
         """Send the steps of one round. Rounds wait for each other and take the longest, so they are prioritized."""
         if scenario.alone:
-            async with self._slots.acquire(self._concurrency, prioritized=True):
+            async with self.all_slots():
                 for step in steps:
                     await send(step)
             return

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 12
 """Failed requests that are sent again; if none of them is answered alone, load is not the reason."""
-MOST: Final = 200
+MOST: Final = 60
 UNTRIED: Final = ("disconnected-by-us", "not-kept", "too-large", "timeout")
 """Failures of our own making, and those that would cost as long again."""
 SERVER_ERROR: Final = 500
@@ -37,10 +37,20 @@ class _Failure:
 
 
 class SecondTries:
-    """The requests of a run that failed while others were processed."""
+    """The requests of a run that failed while others were processed.
+
+    answered: how many of them were answered when they were sent again alone.
+    """
 
     def __init__(self) -> None:
+        self.answered = 0
         self._failures: list[_Failure] = []
+        self._is_sampled = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a sample of failures should be sent again now, to learn how the rest of the run is to be sent."""
+        return not self._is_sampled and len(self._failures) >= SAMPLE
 
     def note(self, scenario: Scenario, step: Step, exchange: Exchange) -> None:
         """Take note of an exchange that was not alone. Scenarios about load, order and leaving are judged as sent."""
@@ -49,18 +59,22 @@ class SecondTries:
             self._failures.append(_Failure(scenario, step, exchange))
 
     async def send(self, record: Record, send: SendAgain) -> None:
-        """Send the failed requests again, one after another, and record the answers in their place."""
-        random.Random(0).shuffle(self._failures)  # the first ones should not be of one kind
-        answered = 0
-        for number, failure in enumerate(self._failures[:MOST]):
-            if number == SAMPLE and not answered:
+        """Send the failed requests again, one after another, and record the answers in their place.
+
+        At most `SAMPLE` of them unless one is answered.
+        """
+        self._is_sampled = True
+        failures, self._failures = self._failures, []
+        random.Random(0).shuffle(failures)  # the first ones should not be of one kind
+        for number, failure in enumerate(failures):
+            if self.answered == MOST or (number == SAMPLE and not self.answered):
                 return
             exchange = await send(failure.scenario, failure.step)
             if exchange is None:
                 return
             if not _has_failed(exchange):
-                answered += 1
-                _put_in_place(record, failure, exchange, str(answered))
+                self.answered += 1
+                _put_in_place(record, failure, exchange, str(self.answered))
 
 
 def _put_in_place(record: Record, failure: _Failure, exchange: Exchange, number: str) -> None:

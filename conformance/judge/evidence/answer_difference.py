@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Difference = Literal["none", "possible", "clear"]
 """Whether an answer differs from another one: "possible" if rounding may be the cause."""
 NEAR_TIE: Final = 0.75  # nats; steps of bfloat16 logits are an eighth or a quarter, and two of them may add up
-EARLY: Final = 4  # characters, about one token
+EARLY: Final = 4  # bytes, about one token
 
 
 def compare_answers(base: Exchange, other: Exchange) -> Difference:
@@ -36,8 +36,8 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
         return "clear"
     if is_greedy(base) and (gap := gap_at_divergence(base, other)) is not None:
         return "clear" if gap > NEAR_TIE else "possible"
-    early = min(EARLY, len(first))
-    return "clear" if first[:early] != second[:early] else "possible"
+    early = min(EARLY, len(first.encode(errors="replace")))
+    return "clear" if start_of(first)[:early] != start_of(second)[:early] else "possible"
 
 
 def gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
@@ -59,6 +59,11 @@ def is_greedy(exchange: Exchange) -> bool:
     """Return whether the request asks for the likeliest tokens."""
     sent: Any = exchange.request_json
     return isinstance(sent, dict) and sent.get("temperature") == 0
+
+
+def start_of(text: str) -> bytes:
+    """Return the first bytes of a text, about one token: some scripts have a token for each character."""
+    return text[:EARLY].encode(errors="replace")[:EARLY]
 
 
 def _text_of(choice: tuple[Any, ...]) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import NotExercised
-from conformance.judge.evidence.answer_difference import EARLY, NEAR_TIE, gap_at_divergence, is_greedy
+from conformance.judge.evidence.answer_difference import NEAR_TIE, gap_at_divergence, is_greedy, start_of
 from conformance.judge.logprob_entries import CUT, entries_by_choice
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class AnswerText:
         return len(self.text) >= LONG
 
     @property
-    def start(self) -> str:
-        """The first characters."""
-        return self.text[:EARLY]
+    def start(self) -> bytes:
+        """The first bytes, about one token."""
+        return start_of(self.text)
 
     @cached_property
     def tokens(self) -> list[str] | None:

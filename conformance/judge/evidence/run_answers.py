@@ -252,7 +252,7 @@ def _find_jumps(
     if len({usual.prompt for usual, _ in jumps}) >= PROMPTS and len(jumps) > MOST_APART * late:
         return jumps
     found = silent if len({usual.prompt for usual, _ in silent}) >= SILENT_PROMPTS else []
-    starts: dict[str, set[str]] = defaultdict(set)
+    starts: dict[str, set[bytes]] = defaultdict(set)
     for usual, text in jumps:
         starts[usual.key].add(text.start)
     return [*found, *((usual, text) for usual, text in jumps if len(starts[usual.key]) >= VARIANTS)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import not_generated, why_unanswered
 from conformance.judge.checks.logprobs.entries import REQUESTED, ROUNDING
+from conformance.judge.evidence.answer_difference import NEAR_TIE
 from conformance.judge.evidence.run_answers import require_answers
 from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice, first_entries
 from openapi.contract.contract import ABSENT
@@ -68,11 +69,19 @@ def chosen_token_is_told_as_among_the_alternatives(exchange: Exchange, _: Contex
 
 @check("logprobs.greedy-token-is-likeliest", on=REQUESTED)
 def greedy_choice_is_the_likeliest_token(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """At temperature 0 no alternative is more likely than the chosen token."""
+    """At temperature 0 no alternative is more likely than the chosen token.
+
+    A single near tie in an answer is not reported: a server may compute log-probabilities once more, and round
+    differently.
+    """
     _require_greedy_choice(exchange, context.contract)
+    found = []
     for entry in all_entries(exchange):
         best = max((item.logprob for item in entry.top), default=-math.inf)
         if best > entry.logprob + TIE:
+            found.append((best, entry))
+    if len(found) > 1 or any(best > entry.logprob + NEAR_TIE for best, entry in found):
+        for best, entry in found:
             yield Finding(f"{entry.where}/logprob", f"at least {best}", f"{entry.logprob}")
 
 
