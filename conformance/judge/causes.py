@@ -18,7 +18,8 @@ B is a consequence only if every finding of B is explained, so that an independe
 requirement that could not be tested is treated in the same way, with the exchanges that show nothing as its findings.
 
 If the requirements explain one another, a MUST is the cause rather than a SHOULD, and the requirement of a parameter
-rather than a general one that no other parameter breaks.
+rather than a general one that no other parameter breaks. If requests fail only among others, as their answers alone
+show, load is the cause.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.judge.evidence.failed_requirement import gather_failure, select_failing
 from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
+from conformance.judge.evidence.load_failures import ALL_ANSWERED, LOAD_FAILURES
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -83,6 +85,10 @@ def find_causes(
             roots = others
     roots = _prefer_keywords(roots, failures, explained_by, explains)
     roots = _prefer_parameters(roots, failures, explained_by, explains)
+    if any(scenario == LOAD_FAILURES for scenario, _ in recorded):
+        for root in roots:
+            if ALL_ANSWERED in _consequences_of(root, roots, explained_by):
+                roots = _replace_root(roots, root, [ALL_ANSWERED], explained_by, explains)
     attributed = _attribute(roots, explained_by)
     return {name: causes for name, causes in attributed.items() if name not in roots}
 

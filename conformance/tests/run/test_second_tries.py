@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from conformance.judge.causes import find_causes
 from conformance.judge.check_registry import gather_checks
-from conformance.judge.evidence.load_failures import JUDGED_BY, LOAD_FAILURES, list_load_assertions
+from conformance.judge.evidence.load_failures import ALL_ANSWERED, LOAD_FAILURES, list_load_assertions
+from conformance.judge.judgement import judge
+from conformance.plan.plan import make_plan
 from conformance.run.second_tries import SAMPLE
+from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 from openapi.contract.contract import load
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from conformance.client.call import Call
@@ -53,8 +59,20 @@ def test_what_fails_under_load_is_judged_by_its_answer_alone() -> None:
 def test_each_failure_under_load_is_judged_for_one_requirement() -> None:
     record = execute(LimitedClient(most=2), *MANY, concurrency=4)
     assertions = list(list_load_assertions(record.exchanges, CONTRACT, gather_checks()))
-    assert {JUDGED_BY} == {assertion.requirement.id for assertion in assertions}
+    assert {ALL_ANSWERED} == {assertion.requirement.id for assertion in assertions}
     assert [exchange.step for exchange in failed_under_load(record)] == [item.step.name for item in assertions]
+
+
+def test_load_is_the_cause_of_what_else_fails_among_others() -> None:
+    together = scenario("parallel-x", *(Step(f"s{number}", body={}) for number in range(4)), together=True)
+    record = execute(LimitedClient(most=2), together, *MANY, concurrency=4)
+    named = {name: CONTRACT.requirements[name] for name in (ALL_ANSWERED, "answer.accepted")}
+    contract = replace(CONTRACT, requirements=named)
+    plan = make_plan(contract, (together, *MANY), gather_checks())
+    assertions = (*plan.assertions, *list_load_assertions(record.exchanges, contract, gather_checks()))
+    validator = Validator(contract)
+    judgements = judge(assertions, record.exchanges, contract, validator, "m", record.missing)
+    assert {"answer.accepted": (ALL_ANSWERED,)} == find_causes(judgements, record.exchanges, contract, validator, "m")
 
 
 def test_what_fails_alone_too_stays_where_it_was_sent() -> None:
