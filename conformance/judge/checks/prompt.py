@@ -97,7 +97,7 @@ def instructions_of_a_developer_are_answered(exchange: Exchange, _: Context) -> 
         yield Finding("/status", "200 and an answer", reason)
 
 
-@check("prompt.any-order-survived", on=in_scenario("conversation-forms", "unusual-order"))
+@check("prompt.any-order-survived", on=in_scenario("conversation-forms", "unusual-*"))
 def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A conversation in an order that the model's template rejects is refused as a client error."""
     if exchange.status is not None and 400 <= exchange.status < 500:

@@ -2,7 +2,8 @@
 
 The values follow from the schema of a parameter; probes of the contract replace them if an interpretation says more.
 Each request tests one fact. It has a small max_tokens, and the parameters without which the tested one has no effect.
-Every second invalid value, chosen by its id, is sent in a request for a stream: a server may check it too late there.
+Every second invalid value or null, chosen by its id, is sent in a request for a stream: a server may check it too late
+there.
 """
 
 from __future__ import annotations
@@ -168,7 +169,11 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
     body = _body(parameter, probe.value, contract)
     if parameter.name != "model":
         del body["model"]
-    if probe.expect == "reject" and crc32(identity.encode()) % 2 and _may_stream(parameter, contract):
+    if (
+        (probe.expect == "reject" or rule == "null")
+        and crc32(identity.encode()) % 2
+        and _may_stream(parameter, contract)
+    ):
         body["stream"] = True
     verb = "accepted" if probe.expect == "accept" else "refused"
     shown = _shown(probe.value)
@@ -198,7 +203,7 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
 
 
 def _may_stream(parameter: Parameter, contract: Contract) -> bool:
-    """Return whether an invalid value may be sent in a request for a stream, and the value alone is refused."""
+    """Return whether a value may be sent in a request for a stream, so that nothing but the value is tested."""
     stream = contract.parameters.get("stream")
     return stream is not None and not stream.lacking and not parameter.name.startswith("stream")
 

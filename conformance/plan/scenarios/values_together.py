@@ -2,7 +2,7 @@
 
 A server that refuses one of the values, or fails at it, does so in a request with others as well. Then, and only then,
 each of them is sent alone, which shows which one it is. Values that decide the form or the length of an answer are not
-sent together.
+sent together. Every second request asks for a stream.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ DECIDING: Final = frozenset(
     )
 )
 """Parameters that decide the form or the length of an answer."""
+STREAMED: Final = {"stream": True}
 SIMPLE: Final = (type(None), bool, int, float, str)
 SCENARIO: Final = "values-together"
 FEWEST: Final = 5
@@ -72,6 +73,8 @@ def _is_shareable(subject: Subject) -> bool:
 
 def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
     subjects = tuple(scenario.subject for scenario in pack.scenarios if scenario.subject is not None)
+    streams = number % 2 == 0 and _is_valid(pack.body, STREAMED, (Validator(contract),))
+    body = pack.body | STREAMED if streams else pack.body
     subject = Subject(
         requirement=f"parameters.together.values-{number}",
         check="parameters.valid-accepted",
@@ -82,7 +85,7 @@ def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
         value={item.parameter: item.value for item in subjects},
         expect="accept",
     )
-    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=pack.body),), subject=subject, also=subjects)
+    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=body),), subject=subject, also=subjects)
 
 
 def _pack(waiting: dict[str, list[Scenario]], contract: Contract) -> Iterator[_Pack]:

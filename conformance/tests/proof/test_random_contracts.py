@@ -47,7 +47,7 @@ def test_a_perturbation_without_a_binding_requirement_is_not_demanded() -> None:
 
 
 def test_the_scenarios_that_a_perturbation_changes_are_sent_and_few_others() -> None:
-    variant = draw_variant("ovms-2024", 6)
+    variant = draw_variant("ovms-2024", 7)
     before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
     sent = sample_changed(variant, plan, before)
     known = {scenario.id: scenario for scenario in before.scenarios}
