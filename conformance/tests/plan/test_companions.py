@@ -51,6 +51,7 @@ def test_a_value_is_sent_with_what_it_needs(
 def test_invalid_values_are_sent_in_both_forms_and_valid_ones_plain(dialect: str) -> None:
     forms: dict[str, set[bool]] = {"accept": set(), "reject": set()}
     for scenario in boundaries.generate(load(dialect)):
-        if scenario.subject is not None and scenario.subject.parameter in ("temperature", "top_p", "seed"):
-            forms[scenario.subject.expect].add(scenario.steps[0].streams)
+        subject = scenario.subject
+        if subject is not None and subject.value is not None and subject.parameter in ("temperature", "top_p", "seed"):
+            forms[subject.expect].add(scenario.steps[0].streams)
     assert {"accept": {False}, "reject": {False, True}} == forms
