@@ -40,7 +40,7 @@ def list_conditions(assertion: Assertion, contract: Contract) -> Iterator[Condit
     if subject is not None and step.expect == "refusal":
         yield "violation", subject.requirement.rpartition(".")[2]  # without the parameter: `maximum-outside`
         yield "refused parameter", subject.parameter
-    elif step.expect != "refusal":
+    elif step.expect != "refusal" and not (scenario.also and step.streams):  # values together show what any stream does
         yield from _conditions_of_body(step, form, contract)
 
 
@@ -53,7 +53,11 @@ def _conditions_of_body(step: Step, form: str, contract: Contract) -> Iterator[C
     for name, value in body.items():
         parameter = contract.parameters.get(name)
         neutral = () if parameter is None else parameter.neutral
-        if name not in COMMON_FIELDS and not any(type(value) is type(item) and value == item for item in neutral):
+        if (
+            value is not None
+            and name not in COMMON_FIELDS
+            and not any(type(value) is type(item) and value == item for item in neutral)
+        ):
             yield "parameter", form, name, value if isinstance(value, bool | str) else type(value)
     yield "length", form, step.tokens.bit_length() // 2  # a condition for each power of four
     messages = body.get("messages")
