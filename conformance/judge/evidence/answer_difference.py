@@ -62,7 +62,7 @@ def is_greedy(exchange: Exchange) -> bool:
 
 
 def start_of(text: str) -> bytes:
-    """Return the first bytes of a text, about one token: some scripts have a token for each character."""
+    """Return the first bytes of an answer, about one token: some scripts have a token for each character."""
     return text[:EARLY].encode(errors="replace")[:EARLY]
 
 

@@ -38,7 +38,7 @@ def a_stop_string_only_cuts_the_text(exchange: Exchange, context: Context) -> It
     whole = choice.content
     ends = [at for stop in stops if stop and (at := whole.find(stop)) >= 0]
     for index, own in exchange.choices.items():
-        if index and sent.get("temperature") != 0:  # a seed gives each choice a text of its own
+        if index and sent.get("temperature") != 0:  # a seed gives each choice an answer of its own
             continue
         text = own.content
         expected = whole[: min(ends)] if ends else whole
