@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
 from openapi.importing.interface import StatedInterface, StatedParameter
-from openapi.importing.schemas.null_values import split_null
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta import DialectDelta
 from openapi.reading.compare.schema_keywords import is_expressible
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
