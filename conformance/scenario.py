@@ -130,7 +130,7 @@ class Step:
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
     rounds. In a scenario that tests several facts, steps have subjects of their own. `pruned` names the fields that
     were left out of the body because the server does not support them. Steps with `crowd` are sent at the same time,
-    after the other steps of their scenario.
+    after the other steps of their scenario. `only_for` is the only check that a step is sent for.
     """
 
     name: str = "main"
@@ -149,6 +149,7 @@ class Step:
     subject: Subject | None = None
     pruned: frozenset[str] = frozenset()
     crowd: bool = False
+    only_for: str | None = None
 
     @property
     def streams(self) -> bool:

@@ -24,8 +24,8 @@ from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import dialect_files, is_path, read, resolve, resolve_file
 from openapi.contract.schema_check import check_tree
-from openapi.contract.tree.inheritance import parameter_of
 from openapi.contract.tree.installed import DIALECTS, find_file, list_installed
+from openapi.contract.tree.removal import parameter_of
 from openapi.contract.tree.yaml_file import ContractError, locate_error
 from openapi.did_you_mean import suggest
 from openapi.schema.server_limits import apply_limits

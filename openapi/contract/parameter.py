@@ -89,7 +89,8 @@ class Rule:
     `schema` applies if the parameter `trigger` is present; a rule that JSON Schema cannot express has no schema.
     `broken` and `kept` are fields of a request that violates or satisfies the rule. `keyword` is the requirement level
     for rejecting `broken`, `kept_keyword` the one for accepting `kept`. A rule that is not `enforced` only says which
-    requests the contract leaves open: it is not part of the description.
+    requests the contract leaves open: it is not part of the description. Examples of a rule without a trigger are not
+    sent: no request that must be accepted resembles them.
     """
 
     id: str

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from openapi.contract.tree import inheritance
+from openapi.contract.tree import inheritance, removal
 from openapi.contract.tree.companion_files import list_checks, list_todos, read_scenarios
 from openapi.contract.tree.delta import (
     Tree,
@@ -112,6 +112,7 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | 
         tree = {key: _expand_shapes(value, path) for key, value in own.items() if key not in DELTAS}
     else:
         tree = _resolve_parent(parent, path, within, file)
+        by_parent = copy_tree(tree)
         _check_keys(own, path)
         parts, sentences = own.get("documents", {}), _expand_shapes(own.get("sentences", []), path)
         inheritance.keep_documents(tree, own["document"], sentences, parts)
@@ -124,6 +125,10 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | 
     if file is not None:
         _add_own_parts(tree, own, file)
     _apply_deltas(tree, own, path, inherited)
+    if inherited is not None:
+        deltas = [str(place) for kind in ("add", "replace", "remove") for place in own.get(kind) or ()]
+        places = [*inheritance.list_places(sentences), *deltas]
+        inheritance.cite_unstated(tree, by_parent, places)
     if file is not None:
         _complete_parameters(tree)
     return tree
@@ -206,8 +211,8 @@ def _apply_deltas(tree: Tree, own: Tree, path: str, inherited: Tree | None) -> N
         raise ContractError(message if message.startswith(f"{path}:") else f"{path}: {message}") from error
     if inherited is not None and all(isinstance(tree.get(part), dict) for part in ("parameters", "schemas", "rules")):
         removed = [place.partition("/")[2] for place in map(str, removals) if place.startswith("parameters/")]
-        inheritance.drop_dependents(tree, [name for name in removed if "/" not in name], inherited)
-        inheritance.drop_contradicted(tree, inherited)
+        removal.drop_dependents(tree, [name for name in removed if "/" not in name], inherited)
+        removal.drop_contradicted(tree, inherited)
 
 
 def _complete_parameters(tree: Tree) -> None:

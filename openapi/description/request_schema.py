@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT
 from openapi.contract.tree.delta import copy_tree
+from openapi.schema.null_values import add_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ def _parameter_schema(parameter: Parameter, examples: list[Any]) -> Schema:
     """Build the schema of a parameter, with null if it is accepted."""
     schema = copy_tree(parameter.schema)
     if parameter.null.expect == "accept":
-        schema = _or_null(schema)
+        schema = add_null(schema)
     notes: Schema = {"description": parameter.summary, "x-source": parameter.source}
     if parameter.default_note:
         notes["description"] += f" Default: {parameter.default_note}."
@@ -63,16 +64,6 @@ def _parameter_schema(parameter: Parameter, examples: list[Any]) -> Schema:
     if examples:
         notes["examples"] = copy_tree(examples)
     return {**notes, **schema}
-
-
-def _or_null(schema: Schema) -> Schema:
-    if "anyOf" in schema:
-        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-    allowed = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    if "type" in schema:
-        kind = schema["type"]
-        allowed["type"] = [*(kind if isinstance(kind, list) else [kind]), "null"]
-    return {**schema, **allowed}
 
 
 def _rules_by_trigger(contract: Contract) -> dict[str, list[Schema]]:

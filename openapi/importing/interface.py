@@ -23,6 +23,7 @@ class StatedParameter:
     place: where the source states it: a line, or a JSON pointer.
     summary: the source's own words, empty if it has none.
     silent: which of `schema`, `default`, `required` and `null` the source leaves to the extended dialect.
+    unstated: keywords of the schema that are those of the extended dialect, because the source does not state them.
     """
 
     name: str
@@ -34,6 +35,12 @@ class StatedParameter:
     place: str = ""
     summary: str = ""
     silent: frozenset[str] = frozenset()
+    unstated: frozenset[str] = frozenset()
+
+    def states(self, fact: str) -> bool:
+        """Return whether the source states `default`, `required` or a keyword of the schema."""
+        part = fact if fact in ("default", "required") else "schema"
+        return part not in self.silent and fact not in self.unstated
 
 
 @dataclass(slots=True)

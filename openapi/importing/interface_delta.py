@@ -10,7 +10,7 @@ import jsonschema_rs
 from openapi.contract.parameter import ABSENT
 from openapi.contract.resolution import SILENT_NULL
 from openapi.contract.tree.delta import identify_item
-from openapi.contract.tree.inheritance import find_document
+from openapi.contract.tree.inheritance import make_absolute
 from openapi.contract.tree.probe_value import expand_value
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
@@ -88,7 +88,7 @@ class InterfaceDelta:
 
     def _with_valid_default(self, parameter: StatedParameter) -> StatedParameter:
         default = parameter.default
-        if default is ABSENT or _accepts(self._validator(parameter.schema), default, parameter.nullable):
+        if default is ABSENT or self._is_valid(default, parameter):
             return parameter
         text = f"the default {default!r} is not a valid value"
         self.todos.append(Todo(parameter.name, parameter.place, text, quoted=False))
@@ -114,6 +114,8 @@ class InterfaceDelta:
             self.tree.set(f"{at}/required", parameter.required)
         if "default" not in parameter.silent:
             self._set_default(parameter, known, at)
+        elif "default" in known and not self._is_valid(known["default"], parameter):
+            self._remove(f"{at}/default")  # of the extended dialect, and no value of this one
         if "schema" not in parameter.silent:
             self._follow_schema(parameter, known, at)
         self._cite_parent(parameter, known, at)
@@ -122,31 +124,28 @@ class InterfaceDelta:
                 self._remove(f"{at}/needs/{other}")
 
     def _cite_parent(self, parameter: StatedParameter, known: Tree, at: str) -> None:
-        """Let what the source does not state cite the document of the extended dialect, so that it is by analogy."""
-        parts, document = self.tree.get("documents"), self.tree.get("document")
-        source = str(known["source"])
-        cited = source if not source.startswith("#") else f"{find_document(source, parts, document)}{source}"
+        """Let null, if the source does not state it, cite the document of the extended dialect: it is by analogy.
+
+        The loader does the same for limits and defaults that no sentence states.
+        """
         null = known["null_value"]
         if "null" in parameter.silent and "source" not in null:
+            parent = {key: self.tree.get(key) for key in ("documents", "document")}
             level = BY_ANALOGY if null["level"] == STATED else null["level"]
+            cited = make_absolute(str(known["source"]), parent)
             self.tree.set(f"{at}/null_value", {**null, "level": level, "source": cited})
-        before = known.get("origins", {})
-        origins = dict(before) if "schema" in parameter.silent else {}
-        if "default" in parameter.silent and {"default", "default_note"} & set(known):
-            origins["default"] = cited
-        if "required" in parameter.silent and "required" in known:
-            origins["required"] = cited
-        if origins and origins != before:
-            self.tree.set(f"{at}/origins", origins)
-        elif not origins:
+        origins = {key: cited for key, cited in known.get("origins", {}).items() if not parameter.states(key)}
+        if not origins:
             self._remove(f"{at}/origins")
+        elif origins != known["origins"]:
+            self.tree.set(f"{at}/origins", origins)
 
     def _may_accept(self, name: str, value: Any) -> bool:
         """Return whether the dialect has a parameter for which a value is valid."""
         stated = self._interface.parameters.get(name)
         if stated is None:
             return name in self._interface.mentioned
-        return _accepts(self._validator(stated.schema), value, stated.nullable)
+        return self._is_valid(value, stated)
 
     def _set_schema(self, path: str, schema: Schema, known: Schema) -> None:
         """Set the keywords that differ, if they are bounds and the like; otherwise the whole schema."""
@@ -195,6 +194,9 @@ class InterfaceDelta:
 
     def _validator(self, schema: Schema) -> jsonschema_rs.Validator:
         return jsonschema_rs.validator_for({**schema, "components": {"schemas": self._interface.schemas}})
+
+    def _is_valid(self, value: Any, parameter: StatedParameter) -> bool:
+        return _accepts(self._validator(parameter.schema), value, parameter.nullable)
 
     def _fit_answers(self) -> None:
         """Leave out the fields of our own answers that the source does not have."""

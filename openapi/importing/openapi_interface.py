@@ -9,11 +9,11 @@ from openapi.contract.tree.yaml_file import ContractError
 from openapi.importing.chat_operation import find_chat_operation, find_models_path
 from openapi.importing.interface import StatedInterface, StatedParameter
 from openapi.importing.schemas.described_facts import DEFAULT_NOTE
-from openapi.importing.schemas.null_values import split_null
 from openapi.importing.schemas.references import follow
 from openapi.importing.schemas.schema_reading import COMBINED, SchemaReader
 from openapi.importing.todo import Todo
 from openapi.schema.json_schema import dereference
+from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

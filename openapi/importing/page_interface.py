@@ -1,7 +1,7 @@
 """Read the chat-completions interface that a vendor's page states, compared with the dialect that is extended.
 
 A page states less than a description. What it leaves out of a parameter that the extended dialect has, such as whether
-null is accepted, is inherited by analogy. A stated type or value stands for all that the page says about the values.
+null is accepted, is inherited by analogy. So are the limits of a parameter of which it states only the type.
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
+from openapi.contract.tree.inheritance import LIMITS
 from openapi.importing.interface import StatedInterface, StatedParameter
-from openapi.importing.schemas.null_values import split_null
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta import DialectDelta
-from openapi.reading.compare.schema_keywords import is_expressible
+from openapi.reading.compare.schema_keywords import close_ends, is_expressible, list_stated_keywords
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from openapi.reading.facts.facts import Facts
+    from openapi.schema.json_schema import Schema
 
 EMPTY: Final = "(the cell is empty)"
 
 
 def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[StatedInterface, dict[str, Any]]:
     """Return the interface of a page, and the schemas of responses that it changes, by their paths in the tree."""
-    delta = DialectDelta(facts, contract)
+    delta = DialectDelta(facts, contract, keep_unstated=True)
     interface = StatedInterface(title, "undated")
     request = [fact for fact in facts.facts if fact.part == "request"]
     for fact in request:
@@ -80,7 +82,19 @@ def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: C
         str(fact.default) if described else None,
         place=f"line {fact.line}",
         silent=frozenset(key for key, value in silent.items() if value and name in contract.parameters),
+        unstated=_list_unstated(fact, stated, schema, contract),
     )
+
+
+def _list_unstated(fact: Fact, stated: list[str], schema: Schema, contract: Contract) -> frozenset[str]:
+    """Return the keywords of a schema that the page leaves to the extended dialect."""
+    if fact.path not in contract.parameters:
+        return frozenset()
+    known = contract.parameters[fact.path].schema
+    inherited = {key for key, value in schema.items() if known.get(key, ABSENT) == value}
+    if stated == ["types"] and "type" in schema:
+        return frozenset(inherited - {"type"})
+    return frozenset(inherited & LIMITS - list_stated_keywords(close_ends(fact)))
 
 
 def _subject(fact: Fact) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.contract.parameter import ABSENT
 from openapi.schema.json_schema import dereference
 from openapi.schema.notation import notation
+from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,13 +31,15 @@ def parameter_sentences(parameter: StatedParameter, schemas: Schemas) -> Iterato
     elif parameter.default_note:
         words = f"{name} is optional; its default is {parameter.default_note}"
         yield _row(f"{name}-default", words, name, [f"{at}/default_note"])
-    values = notation(parameter.schema, schemas)
-    if "schema" in parameter.silent or not dereference(parameter.schema, schemas) or values == "anything":
+    stated = {key: value for key, value in parameter.schema.items() if key not in parameter.unstated}
+    values = notation(stated, schemas)
+    if "schema" in parameter.silent or not dereference(stated, schemas) or values == "anything":
         return
     null, places = (
         (" or null", [f"{at}/null_value"]) if parameter.nullable and "null" not in parameter.silent else ("", [])
     )
-    yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [f"{at}/schema", *places])
+    homes = [f"{at}/schema/{key}" for key in stated if key != SERVER_LIMITS] if parameter.unstated else [f"{at}/schema"]
+    yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [*homes, *places])
 
 
 def _row(identity: str, says: str, name: str, places: list[str]) -> dict[str, Any]:

@@ -94,13 +94,15 @@ class Fitting:
             raise _Unfit("the contract has no parameter stop")
         if step.streams and "stream" not in self._parameters:
             raise _Unfit("the contract has no parameter stream")
-        needed = body if step.expect == "answer" else WITHOUT_EFFECT.keys() & body.keys()
+        # A step for one check shows it only by an answer, so a refusal that the contract demands shows nothing.
+        needs_answer = step.expect == "answer" or step.only_for is not None
+        needed = body if needs_answer else WITHOUT_EFFECT.keys() & body.keys()
         if strange := [name for name in needed if self._is_strange(name)]:
             raise _Unfit(f"the contract has no parameter {strange[0]}")
         if self._problem(body):
             body = {name: self._adapted(name, value, share) for name, value in body.items()}
             problem = self._problem(body)
-            if problem and (step.expect == "answer" or problem.parameter in WITHOUT_EFFECT):
+            if problem and (needs_answer or problem.parameter in WITHOUT_EFFECT):
                 raise _Unfit(problem.message)  # a step that may be refused must not be refused for another reason
         return step if body == step.body else replace(step, body=body)
 

@@ -310,6 +310,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         stop_after_events=row.get("stop_after_events"),
         form=row.get("form", "plain"),
         pruned=frozenset(complete) - frozenset(body or ()),
+        only_for=row.get("only_for"),
     )
 
 

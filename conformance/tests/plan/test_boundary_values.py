@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,22 @@ from conformance.plan.scenarios import boundaries, values_together
 from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends, list_values
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = """\
+id: both
+title: A dialect whose own page states that both forms of tool calling may be null
+document: none
+extends: openai
+replace:
+"""
+NULL_VALUE = """\
+  parameters/{name}/source: "#request/{name}"
+  parameters/{name}/null_value: {{expect: accept, level: MUST}}
+"""
+NULLABLE = ("function_call", "tool_choice", "temperature", "seed", "top_p", "stop", "user", "presence_penalty")
 
 
 def accepted(schema: dict[str, Any]) -> list[Any]:
@@ -77,3 +93,13 @@ def test_values_are_not_sent_together_where_a_rule_in_words_leaves_the_answer_op
     for scenario in values_together.generate(boundaries.generate(contract), contract):
         body = scenario.steps[0].body or {}
         assert body.get("logprobs") is not False or body.get("top_logprobs") is None
+
+
+def test_functions_and_tools_are_not_sent_together_because_the_page_leaves_the_answer_open(tmp_path: Path) -> None:
+    path = tmp_path / "both.yaml"
+    path.write_text(PAGE + "".join(NULL_VALUE.format(name=name) for name in NULLABLE), encoding="utf-8")
+    contract = load(str(path))
+    packs = values_together.generate(boundaries.generate(contract), contract)
+    bodies = [scenario.steps[0].body or {} for scenario in packs]
+    assert any(body.get("functions") or body.get("tools") for body in bodies)
+    assert [] == [body for body in bodies if body.get("functions") and body.get("tools")]

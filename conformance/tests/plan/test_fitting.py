@@ -100,6 +100,16 @@ def test_a_step_is_never_sent_without_what_it_is_about() -> None:
     assert "long-stream" not in {scenario.id for scenario in read_scenarios(contract)}
 
 
+def test_a_step_for_one_check_is_left_out_where_the_contract_forbids_its_request() -> None:
+    contract = load("openai")
+    without_developers = {**contract.schemas, "DeveloperMessage": {"not": {}}}
+    steps = {
+        name: {step.name for scenario in read_scenarios(case) for step in scenario.steps if step.only_for}
+        for name, case in (("openai", contract), ("other", replace(contract, schemas=without_developers)))
+    }
+    assert {"openai": {"developer"}, "other": set()} == steps
+
+
 def test_required_parameters_are_in_every_request_but_the_one_without_them() -> None:
     contract = load("mindie-2.3")
     required = replace(contract.parameters["top_p"], required=True)

@@ -5,18 +5,15 @@ another one states such a fact itself only if one of its own sentences has that 
 document does, or if a delta of its file changes the fact. Every other inherited fact keeps the document of its parent,
 and its level is derived from that: by analogy, at most SHOULD.
 
-Removing a parameter removes the rules, requirements, companions and capabilities that are only about it. A probe or an
-example of the parent is left out if a changed schema contradicts it.
+A sentence about a parameter often states only its type. So each limit, each list of values, the default, and whether
+the parameter is required belong to the parent unless the home of a sentence names that place or one above it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema_rs
-
 from openapi.contract.tree.delta import identify_item, walk_tree
-from openapi.contract.tree.probe_value import expand_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -26,12 +23,22 @@ if TYPE_CHECKING:
 SOURCES: Final = ("source", "x-source")
 ROWS: Final = ("rules", "requirements", "capabilities")
 """The parts of a tree whose rows are one fact each; a parameter consists of several."""
+LIMITS: Final = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern"}
+    | {"minItems", "maxItems", "minProperties", "maxProperties", "enum", "const", "not"}
+)
+"""Keywords of a schema of which each is a fact of its own, which a page may leave out although it states the type."""
 
 
 def find_document(anchor: str, parts: Mapping[str, str], document: str) -> str:
     """Return the document of a relative source: that of the whole anchor or of its part, else the dialect's own."""
     place = anchor.removeprefix("#")
     return parts.get(place) or parts.get(place.partition("/")[0]) or document
+
+
+def make_absolute(source: str, tree: Tree) -> str:
+    """Return a source in a tree with its document."""
+    return f"{find_document(source, tree['documents'], tree['document'])}{source}" if source[:1] == "#" else source
 
 
 def keep_documents(
@@ -57,13 +64,49 @@ def keep_documents(
         return absolute
 
     inherited = set(tree.get("inherited", ()))
-
     for key, value, holder in walk_tree(tree):
         if key in SOURCES:
             holder[key] = keep(value)
         elif key == "origins" and isinstance(value, dict):
             holder[key] = {keyword: keep(cited) for keyword, cited in value.items()}
     tree["inherited"] = sorted(inherited)
+
+
+def cite_unstated(tree: Tree, inherited: Tree, places: Collection[str]) -> None:
+    """Let the limits and defaults of own parameters that the child does not state cite the document of the parent.
+
+    inherited: the tree of the parent, with its own sources. places: what sentences and deltas of the child state. What
+    its `documents` say of a whole anchor counts for all facts of the parameter.
+    """
+    stated = [place.split("/") for place in places]
+    for name, row in read_rows(tree, "parameters"):
+        known = inherited["parameters"].get(name)
+        if known is None or not row.get("source", "#").startswith("#"):
+            continue
+        cited = make_absolute(known["source"], inherited)
+        own = row.get("source", f"#request/{name}")
+        if not cited.startswith(f"{tree['document']}#") and not find_document(own, tree["documents"], ""):
+            _cite_facts(row, [steps[2:] for steps in stated if steps[:2] == ["parameters", name]], cited)
+            tree["inherited"] = sorted({*tree["inherited"], cited})
+
+
+def _cite_facts(row: Tree, stated: Collection[list[str]], cited: str) -> None:
+    """Let the facts of a parameter that are not at or below a stated place cite another document."""
+
+    def is_stated(*steps: str) -> bool:
+        return any(list(steps[: len(place)]) == place[: len(steps)] for place in stated)
+
+    facts = [key for key in ("default", "default_note", "required") if key in row and not is_stated(key)]
+    facts += [key for key in row.get("schema", ()) if key in LIMITS and not is_stated("schema", key)]
+    if facts:
+        row["origins"] = {**dict.fromkeys(facts, cited), **row.get("origins", {})}
+
+
+def list_places(sentences: Collection[Mapping[str, Any]]) -> list[str]:
+    """Return the places in the tree that sentences, as data, state."""
+    homes = [row.get("home") for row in sentences if isinstance(row, dict)]
+    places = [home.get("schema", ()) for home in homes if isinstance(home, dict)]
+    return [str(place) for item in places for place in ([item] if isinstance(item, str) else item)]
 
 
 def claim_fact(tree: Tree, place: str) -> None:
@@ -106,107 +149,7 @@ def _claim_part(row: Tree, steps: list[str], own: str) -> None:
                     probe["source"] = own
 
 
-def drop_dependents(tree: Tree, removed: Collection[str], inherited: Tree) -> None:
-    """Remove what is only about removed parameters, as far as the dialect inherits it without a change.
-
-    inherited: the tree of the parent, of which `tree` is the changed copy.
-    """
-    if not removed:
-        return
-    for name, row in _unchanged(tree, inherited, "rules"):
-        if any(mentions(row, parameter) for parameter in removed):
-            del tree["rules"][name]
-    for name, row in _unchanged(tree, inherited, "requirements"):
-        if parameter_of(row.get("source", "")) in removed:
-            del tree["requirements"][name]
-    for row in tree["parameters"].values():
-        if "needs" in row:
-            row["needs"] = {name: value for name, value in row["needs"].items() if name not in removed}
-    used = _list_capabilities(tree["parameters"], tree["schemas"])
-    gone = _list_capabilities(inherited["parameters"], inherited["schemas"]) - used
-    for name, _ in _unchanged(tree, inherited, "capabilities"):
-        if name in gone:
-            del tree["capabilities"][name]
-    for part in ("rules", "requirements"):
-        for name, row in _unchanged(tree, inherited, part):
-            if row.get("capability") in gone:
-                del tree[part][name]
-
-
-def _unchanged(tree: Tree, inherited: Tree, part: str) -> list[tuple[str, Tree]]:
-    """Return the rows of a part that the dialect inherits as they are."""
-    before = inherited.get(part, {})
-    return [
-        (name, row) for name, row in tree.get(part, {}).items() if isinstance(row, dict) and before.get(name) == row
-    ]
-
-
-def mentions(rule: Mapping[str, Any], parameter: str) -> bool:
-    """Return whether a rule, as data, is about a parameter."""
-    return f"'{parameter}'" in repr([rule.get(key) for key in ("trigger", "schema", "broken", "kept")])
-
-
-def parameter_of(source: str) -> str | None:
-    """Return `top_k` for a source such as `mindie-llm-2.3#request/top_k/range`; None if it is about no parameter."""
-    kind, _, rest = source.partition("#")[2].partition("/")
-    return rest.partition("/")[0] if kind == "request" and rest else None
-
-
-def _list_capabilities(parameters: Mapping[str, Tree], schemas: Mapping[str, Any]) -> set[str]:
-    """Return the capabilities that a parameter, a part of one, or a shared schema belongs to."""
-    rows = {row["capability"] for row in parameters.values() if "capability" in row}
-    trees = ([row.get("schema") for row in parameters.values()], list(schemas.values()))
-    return rows | {value for key, value, _ in walk_tree(list(trees[0]) + trees[1]) if key == "x-capability"}
-
-
-def drop_contradicted(tree: Tree, inherited: Tree) -> None:
-    """Leave out inherited probes and examples of rules that a changed schema contradicts.
-
-    A value that must be accepted has become invalid, or one that must be refused has become valid.
-    """
-    before, after = _Verdicts(inherited), _Verdicts(tree)
-
-    def is_contradicted(name: str, value: Any, expect: str) -> bool:
-        if expect == "accept":
-            return before.accepts(name, value) is True and after.accepts(name, value) is False
-        return before.accepts(name, value) is False and after.accepts(name, value) is True
-
-    for name, row in tree["parameters"].items():
-        known = inherited["parameters"].get(name)
-        if known is None or not row.get("probes"):
-            continue
-        if row["schema"] == known["schema"] and tree["schemas"] == inherited["schemas"]:
-            continue
-        probes = known.get("probes", ())
-        row["probes"] = [
-            probe
-            for probe in row["probes"]
-            if probe not in probes or not is_contradicted(name, expand_value(probe.get("value")), probe["expect"])
-        ]
-    for _, row in _unchanged(tree, inherited, "rules"):
-        if any(is_contradicted(name, value, "accept") for name, value in (row.get("kept") or {}).items()):
-            del row["kept"]
-
-
-class _Verdicts:
-    """Whether the schemas of a tree accept a value of a parameter."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self._validators: dict[str, Any] = {}
-
-    def accepts(self, name: str, value: Any) -> bool | None:
-        """Return whether the schema of a parameter accepts a value; None without a valid schema."""
-        if name not in self._validators:
-            self._validators[name] = self._make(name)
-        validator = self._validators[name]
-        return None if validator is None else bool(validator.is_valid(value))
-
-    def _make(self, name: str) -> Any:
-        schema = self._tree["parameters"].get(name, {}).get("schema")
-        if not isinstance(schema, dict):
-            return None
-        try:
-            return jsonschema_rs.validator_for({**schema, "components": {"schemas": dict(self._tree["schemas"])}})
-        except (ValueError, jsonschema_rs.ValidationError):  # reported when the tree is checked
-            return None
+def read_rows(tree: Tree, part: str) -> list[tuple[str, Tree]]:
+    """Return the rows of a part that are mappings; others are reported when the tree is checked."""
+    rows = tree.get(part, {})
+    return [(name, row) for name, row in rows.items() if isinstance(row, dict)] if isinstance(rows, dict) else []

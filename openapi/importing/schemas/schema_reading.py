@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.contract.tree.yaml_file import ContractError
 from openapi.importing.schemas.described_facts import add_described_facts
 from openapi.importing.schemas.merged_schema import merge_all
-from openapi.importing.schemas.null_values import add_null
 from openapi.importing.schemas.references import follow
 from openapi.importing.todo import Todo
 from openapi.reading.grammar.vocabulary import parse_type
 from openapi.schema.json_schema import REFERENCE
+from openapi.schema.null_values import add_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

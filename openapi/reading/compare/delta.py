@@ -45,7 +45,9 @@ class DialectDelta:
     unstated: values that only the dialect states about parameters of the page; the page may have dropped or lost them.
     """
 
-    def __init__(self, facts: Facts, contract: Contract) -> None:
+    def __init__(self, facts: Facts, contract: Contract, *, keep_unstated: bool = False) -> None:
+        """keep_unstated: whether parameters of which the page states only the type keep the limits of the dialect."""
+        self._keep_unstated = keep_unstated
         self.tree = DeltaTree(contract.location)
         facts = replace(facts, facts=tuple(map(close_ends, facts.facts)))
         self.by_hand: list[tuple[Fact, str]] = []
@@ -73,7 +75,10 @@ class DialectDelta:
         unstated = [name for name, row in compared.items() if row.status is DriftStatus.ONLY_IN_CONTRACT]
         is_parameter = paths[0].startswith("parameters/") and paths[0].count("/") == 1
         outside = self._set_outside_schema(paths[0], fact) if is_parameter else frozenset()
-        if any(is_expressible(name, fact) and is_stated(name, getattr(fact, name)) for name in ATTRIBUTES):
+        expressed = {name for name in ATTRIBUTES if is_expressible(name, fact) and is_stated(name, getattr(fact, name))}
+        if self._keep_unstated and is_parameter and expressed == {"types"} and "types" not in news:
+            return
+        if expressed:
             self._set_schema(fact, key[1], [f"{paths[0]}/schema"] if is_parameter else paths, news, unstated)
         for name in news:
             if name not in outside and (len(paths) > 1 or not is_expressible(name, fact)):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.tree.delta import copy_tree
-from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
+from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.grammar.interval import Interval, merge_integers
 
 if TYPE_CHECKING:
@@ -40,6 +40,19 @@ def is_expressible(attribute: str, fact: Fact) -> bool:
             for interval in fact.range
         )
     return attribute in _EXPRESSIBLE
+
+
+def list_stated_keywords(fact: Fact) -> frozenset[str]:
+    """Return the keywords for limits and values that a fact states: of a range or a size, only the ends that it has."""
+    stated: set[str] = set()
+    for attribute, keywords in _KEYWORDS.items():
+        value = getattr(fact, attribute)
+        if not is_stated(attribute, value) or not is_expressible(attribute, fact):
+            continue
+        ends = {"min": value[0].low, "max": value[-1].high} if attribute in RANGES else {}
+        unstated = [name for name, end in ends.items() if end is None]
+        stated |= {key for key in keywords if not any(name in key.lower() for name in unstated)}
+    return frozenset(stated)
 
 
 def close_ends(fact: Fact) -> Fact:

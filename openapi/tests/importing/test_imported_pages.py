@@ -218,3 +218,40 @@ def test_a_table_about_an_object_that_no_parameter_has_is_a_todo(title: str, tmp
 
 def test_a_table_about_the_body_of_the_request_is_about_no_object() -> None:
     assert {"model", "messages", "style", "role", "weight"} == paths(OBJECT.format(title="Request body schema"))
+
+
+TYPES_ONLY = """### Request parameters
+
+| Name | Type | Description |
+|---|---|---|
+| model | string | required |
+| messages | array | required |
+| temperature | number | Randomness. |
+| presence_penalty | number | At most 0.9. |
+| n | string | How many. |
+"""
+
+
+def test_limits_of_a_parameter_of_which_a_page_states_only_the_type_are_by_analogy(tmp_path: Path) -> None:
+    contract, _ = imported(TYPES_ONLY, tmp_path, "table.md")
+    cited = {
+        (name, key): (parameter.schema[key], parameter.source_of(key).partition("#")[0], parameter.level(key))
+        for name in ("temperature", "presence_penalty", "n")
+        for parameter in [contract.parameters[name]]
+        for key in ("type", "minimum", "maximum")
+        if key in parameter.schema
+    }
+    own, parent = (contract.document.id, Keyword.MUST), ("openai-api-2026", Keyword.SHOULD)
+    assert {
+        ("temperature", "type"): ("number", *own),
+        ("temperature", "minimum"): (0.0, *parent),
+        ("temperature", "maximum"): (2.0, *parent),
+        ("presence_penalty", "type"): ("number", *own),
+        ("presence_penalty", "minimum"): (-2.0, *parent),
+        ("presence_penalty", "maximum"): (0.9, *own),
+        ("n", "type"): ("string", *own),
+    } == cited
+    says = {item.source.rpartition("/")[2]: item.says for item in contract.sentences}
+    assert "temperature is a number" == says["temperature"]
+    assert "presence_penalty is a number ≤ 0.9" == says["presence_penalty"]
+    assert "messages is an array" == says["messages"]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import jsonschema_rs
 
 if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
+
+NULL: Final = {"type": "null"}
+WIDENED: Final = frozenset({"type", "enum"})
+DECIDING: Final = frozenset({"const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"})
+"""Further keywords that may refuse null; all others only limit values of other types."""
 
 
 def split_null(schema: Schema) -> tuple[Schema, bool]:
@@ -40,15 +47,22 @@ def split_null(schema: Schema) -> tuple[Schema, bool]:
 
 
 def add_null(schema: Schema) -> Schema:
-    """Return a schema that accepts null, too."""
-    if "anyOf" in schema or "oneOf" in schema:
-        keyword = "anyOf" if "anyOf" in schema else "oneOf"
-        if any(branch.get("type") == "null" for branch in schema[keyword]):
-            return schema
-        if "properties" not in schema and "type" not in schema:
-            return {**schema, keyword: [*schema[keyword], {"type": "null"}]}
-    if "type" in schema and "const" not in schema and "anyOf" not in schema and "oneOf" not in schema:
+    """Return a schema that accepts null, too: by its own keywords if they can say so, else as a further alternative."""
+    others = {key: value for key, value in schema.items() if key in DECIDING}
+    if others.keys() == {"anyOf"} and not schema.keys() & WIDENED:
+        alternatives = schema["anyOf"]
+        return schema if NULL in alternatives else {**schema, "anyOf": [*alternatives, dict(NULL)]}
+    if not _accepts_null(others):
+        return {"anyOf": [schema, dict(NULL)]}
+    widened = dict(schema)
+    if "enum" in schema and None not in schema["enum"]:
+        widened["enum"] = [*schema["enum"], None]
+    if "type" in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        allowed = {"enum": [*schema["enum"], None]} if "enum" in schema and None not in schema["enum"] else {}
-        return {**schema, "type": [*kinds, *([] if "null" in kinds else ["null"])], **allowed}
-    return {"anyOf": [schema, {"type": "null"}]} if schema else schema
+        widened["type"] = [*kinds, *([] if "null" in kinds else ["null"])]
+    return widened
+
+
+def _accepts_null(schema: Schema) -> bool:
+    """Return whether a schema accepts null; one that refers to named schemas is taken to refuse it."""
+    return "'$ref'" not in repr(schema) and bool(jsonschema_rs.is_valid(schema, None))
