@@ -12,9 +12,9 @@ from conformance.judge.evidence.liveness import explain_unsent
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
+from conformance.run.failures.second_tries import SecondTries
 from conformance.run.saved_requests import Trials
 from conformance.run.scheduler import SpreadRounds, StepScheduler
-from conformance.run.second_tries import SecondTries
 from conformance.run.sender import Sender
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import BudgetLimits
     from conformance.run.calls import ServerUnderTest
-    from conformance.run.canary import Canary
+    from conformance.run.failures.canary import Canary
     from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
 

@@ -34,8 +34,8 @@ from conformance.report import verdict
 from conformance.report.document_coverage import count_sentences
 from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
-from conformance.run.canary import DIED, Canary
 from conformance.run.drafting import draft
+from conformance.run.failures.canary import DIED, Canary
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges

@@ -17,9 +17,9 @@ from conformance.judge.judgement import judge
 from conformance.plan.plan import make_plan
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome, Verdict, build_report
-from conformance.run import canary
 from conformance.run.calls import ServerUnderTest
-from conformance.run.canary import FREE_REQUESTS, GROUP_SIZE, SHARE, Canary
+from conformance.run.failures import canary
+from conformance.run.failures.canary import FREE_REQUESTS, GROUP_SIZE, SHARE, Canary
 from conformance.run.run import Run
 from conformance.scenario import Scenario, Step, Subject
 from conformance.tests.runs import TARGET, ScriptedClient, answered

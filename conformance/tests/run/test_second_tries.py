@@ -10,7 +10,7 @@ from conformance.judge.check_registry import gather_checks
 from conformance.judge.evidence.load_failures import ALL_ANSWERED, LOAD_FAILURES, list_load_assertions
 from conformance.judge.judgement import judge
 from conformance.plan.plan import make_plan
-from conformance.run.second_tries import SAMPLE
+from conformance.run.failures.second_tries import SAMPLE
 from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 from openapi.contract.contract import load
