@@ -2,8 +2,8 @@
 
 A run sends a good request now and then, the canary (`conformance.run.failures.canary`), and records it in a scenario of
 its own. A refusal counts only if a good request that was sent later was answered: a server whose engine has died may
-still refuse every request with 400. If the canary is not answered, the run ends. The exchanges since the last answer are
-then listed as missing, with the reason `LOST`, and the finding names them.
+still refuse every request with 400. If the canary is not answered, the run ends. The exchanges since the last answer
+are then listed as missing, with the reason `LOST`, and the finding names them.
 """
 
 from __future__ import annotations
