@@ -53,9 +53,13 @@ class SecondTries:
         return not self._is_sampled and len(self._failures) >= SAMPLE
 
     def note(self, scenario: Scenario, step: Step, exchange: Exchange) -> None:
-        """Take note of an exchange that was not alone. Scenarios about load, order and leaving are judged as sent."""
+        """Take note of an exchange that was not alone.
+
+        Invalid requests and scenarios about load, order and leaving are judged as they were sent.
+        """
         about_load = scenario.together or scenario.alone or scenario.spread or scenario.disconnects or step.crowd
-        if _has_failed(exchange) and not about_load and step.stop_from is None:
+        is_usual = step.expect != "refusal" and step.stop_from is None and not about_load
+        if _has_failed(exchange) and is_usual:
             self._failures.append(_Failure(scenario, step, exchange))
 
     async def send(self, record: Record, send: SendAgain) -> None:
