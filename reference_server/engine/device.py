@@ -1,8 +1,9 @@
 """The tensor library and the device it computes on.
 
-Every module of the engine imports `torch` from here, so that the environment variable is always set first: an installed
-torch_npu loads itself on `import torch`, and this import fails if CANN is missing, unless the variable disables the
-loading.
+Every module of the engine imports `torch` from here, so that two environment variables are always set first. An
+installed torch_npu loads itself on `import torch`, and this import fails if CANN is missing, unless a variable disables
+the loading. On processors with AVX-512, MKL sums the products of a row in another order if there are few other rows,
+unless a variable demands strict reproducibility, which costs no measurable time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import sys
 
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 import torch
 

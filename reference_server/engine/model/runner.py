@@ -29,8 +29,10 @@ DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compile
 LOGITS_BLOCK = 256  # tokens; the logits of a whole prompt can be larger than the model
 
 # The chunks of a prompt must not change the bits either: attention over more than SHORT_CONTEXT positions sums in the
-# same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512.
+# same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512. A step
+# sums over up to SHORT_STEP positions in the same order however many it reads; with AVX-512, MKL splits longer sums.
 SHORT_CONTEXT = 128
+SHORT_STEP = 256
 LONG_CONTEXT_QUANTUM = 512
 
 UNSUPPORTED = "has an architecture that is not supported"
@@ -132,7 +134,9 @@ class Runner:
         packed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
         for row, token, position, slot in zip(rows_read, tokens, positions, slots, strict=True):
             packed[0][row], packed[1][row], packed[2][row] = token, position, slot
-        read = self._round_up(max(positions) + 1, self._decode_quantum, self._capacity)
+        context = max(positions) + 1
+        is_short = context <= SHORT_STEP or self._fixed_shapes
+        read = self._round_up(context, self._decode_quantum if is_short else LONG_CONTEXT_QUANTUM, self._capacity)
         ids, at, rows = torch.tensor(packed).to(self._device)
         run, ids, at = self._decode_pass if leading else self._scattered_decode_pass, ids[:, None], at[:, None]
         mask, ends = self._mask(at, read), self._all_rows[:count]

@@ -108,6 +108,23 @@ def test_logits_are_the_same_in_every_batch_slot_and_padding(runner: Runner) -> 
 
 
 @torch.inference_mode()
+def test_a_step_is_the_same_however_long_the_other_contexts_are(random_checkpoint: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    torch.set_num_threads(1)
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    runner = Runner(model, slots=4, max_model_len=512)
+    generator = random.Random(3)
+    longest = [generator.randrange(runner.vocabulary_size) for _ in range(500)]
+    runner.prefill([longest], [1])
+    for length in (20, 120, 200, 250, 300, 340, 390, 450):
+        runner.prefill([longest[::-1][:length]], [0])
+        alone = runner.decode([7], [length], [0])
+        for other in (length + 40, 410, 499):
+            assert _same(alone[0], runner.decode([7, 9], [length, other], [0, 1])[0])
+
+
+@torch.inference_mode()
 def test_a_decode_step_changes_no_other_slots(runner: Runner) -> None:
     prompts = _prompts(4, runner.vocabulary_size)
     runner.prefill(prompts, [0, 1, 2, 3])
