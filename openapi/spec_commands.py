@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openapi.console import make_console
-from openapi.contract.contract import ContractError, load, names
+from openapi.contract.contract import ContractError, list_all, load
 from openapi.description import comparison, matrix
 from openapi.description.comparison_source import load_description
 from openapi.description.spec_files import check_specs, write_specs
@@ -105,7 +105,7 @@ def print_matrix(chosen: tuple[str, ...], form: str, page: Path | None, check: b
     if check and page is None:
         raise click.UsageError("--check requires --write PAGE")
     try:
-        contracts = [load(name) for name in dict.fromkeys(chosen or names().values())]
+        contracts = [load(name) for name in dict.fromkeys(chosen or list_all())]
     except ContractError as error:
         _stop(str(error))
     if page is not None:

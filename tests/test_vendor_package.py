@@ -168,6 +168,26 @@ def test_requested_options_and_the_fixture_work_next_to_those_of_others(reposito
     assert 0 == done.returncode, done.stdout + done.stderr
 
 
+BROWSER_TEST: Final = """\
+def test_ours(chatproof_check, base_url, request):
+    assert base_url == "http://theirs.test"
+    assert request.config.getoption("--browser") == ["firefox"]
+    assert request.config.getoption("chatproof_model") == "ours"
+    import chatproof
+    assert chatproof_check is chatproof.check
+"""
+
+
+def test_the_plugins_of_playwright_and_base_urls_work_next_to_ours(repository: Path, plugin: Path) -> None:
+    for name in ("pytest_base_url", "pytest_playwright"):
+        pytest.importorskip(name, reason=f"{name} is not installed: run tox -e plugins")
+    (repository / "test_ours.py").write_text(BROWSER_TEST)
+    others = ["--base-url", "http://theirs.test", "--browser", "firefox"]
+    for ours in (["-p", "chatproof", "--chatproof-model", "ours"], ["--chatproof-model", "ours"]):
+        done = run(repository, ["-m", "pytest", "-q", *others, *ours], plugin)
+        assert (0, True) == (done.returncode, "1 passed" in done.stdout), done.stdout + done.stderr
+
+
 def test_the_suite_runs_in_a_repository_with_packages_of_our_names(repository: Path, plugin: Path) -> None:
     shutil.copytree(EXAMPLE, repository / "acme")
     arguments = ["-m", "pytest", "-q", "--pyargs", "conformance.suite", "--chatproof-dialect", "acme/acme.yaml"]

@@ -22,7 +22,7 @@ from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.interpretations import Interpretation, parse_interpretations
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
-from openapi.contract.resolution import dialect_files, is_path, read, resolve, resolve_file
+from openapi.contract.resolution import dialect_files, is_path, read, resolve, resolve_file, vendor_files
 from openapi.contract.schema_check import check_tree
 from openapi.contract.tree.installed import DIALECTS, find_file, list_installed
 from openapi.contract.tree.removal import parameter_of
@@ -55,6 +55,7 @@ __all__ = [
     "Rule",
     "StreamForm",
     "documents",
+    "list_all",
     "load",
     "load_file",
     "load_tree",
@@ -168,11 +169,17 @@ def names() -> dict[str, str]:
     return ids
 
 
+def list_all() -> list[str]:
+    """Return the id of every dialect of this package: the built-in ones, then those imported from other vendors."""
+    return [*dict.fromkeys(names().values()), *vendor_files()]
+
+
 def load(name: str) -> Contract:
     """Return the contract of a dialect, always the same in one process.
 
-    name: the id or an alias of a built-in dialect, the path of a dialect file, which has a separator or ends in `.yaml`
-        or `.yml`, or an installed entry point of the group `chatproof.dialects`.
+    name: the id or an alias of a built-in dialect, the id of a contract in `openapi/vendors`, the path of a dialect
+        file, which has a separator or ends in `.yaml` or `.yml`, or an installed entry point of the group
+        `chatproof.dialects`.
 
     Raises ContractError for an unknown name, and for an invalid or unreadable file.
     """
@@ -181,10 +188,10 @@ def load(name: str) -> Contract:
     known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow
     if name in known:
         return load_dialect(known[name])
-    path = find_file(DIALECTS, name)
+    path = vendor_files().get(name) or find_file(DIALECTS, name)
     if path is not None:
         return load_file(path)
-    listed = sorted({*known, *list_installed(DIALECTS)})
+    listed = sorted({*known, *vendor_files(), *list_installed(DIALECTS)})
     raise ContractError(
         f"unknown dialect {name!r}: expected the path of a .yaml file, or one of {', '.join(listed)}"
         f"{suggest(name, listed)}"
@@ -213,7 +220,7 @@ def _load_resolved(path: Path, _state: tuple[int, int] | None) -> Contract:
     tree = resolve_file(path)
     paths = [Path(item) for item in tree["files"]]
     try:
-        if tree["id"] in names():
+        if tree["id"] in names() or vendor_files().get(tree["id"], path) != path:
             raise ContractError(f"{path}: id: {tree['id']!r} is the name of a built-in dialect: choose another one")
         return _load_consistent(tree, str(path))
     except ContractError as error:

@@ -59,6 +59,13 @@ def dialect_files() -> dict[str, str]:
     return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
 
 
+@cache
+def vendor_files() -> dict[str, Path]:
+    """Map the id of each imported contract of another vendor, which this package contains, to its dialect file."""
+    paths = (Path(str(entry)) for entry in files("openapi").joinpath("vendors").iterdir())
+    return {path.stem: path.resolve() for path in sorted(paths) if path.suffix == ".yaml"}
+
+
 def is_path(name: str) -> bool:
     """Return whether a reference to a dialect is the path of a file: it has a separator, or ends in .yaml or .yml."""
     return "/" in name or "\\" in name or name.lower().endswith(FILE_ENDINGS)
@@ -148,10 +155,11 @@ def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path 
         return resolve(dialect, _within=within)
     other = None
     if file is not None:
-        other = (file.parent / name).resolve() if is_path(name) else find_file(DIALECTS, name)
+        other = (file.parent / name).resolve() if is_path(name) else vendor_files().get(name)
+        other = other or find_file(DIALECTS, name)
     if other is None:
-        expected = ", ".join(dialect_files())
-        hint = suggest(name, (*dialect_files(), *_aliases()))
+        expected = ", ".join((*dialect_files(), *vendor_files()))
+        hint = suggest(name, (*dialect_files(), *_aliases(), *vendor_files()))
         raise ContractError(f"{path}: extends: unknown dialect {parent!r}: expected one of {expected}{hint}")
     if not other.is_file():
         raise ContractError(f"{path}: extends: {other}: file not found")

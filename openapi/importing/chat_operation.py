@@ -27,13 +27,14 @@ class ChatOperation:
 
 
 def find_chat_operation(document: Mapping[str, Any], name: str, path: str | None = None) -> ChatOperation:
-    """Return the chat operation with the shortest path, or the one at `path`.
+    """Return the chat operation with the shortest path, or the one at `path`, which may have any name.
 
     Raises ContractError without such an operation.
     """
-    found = sorted(_operations(document), key=lambda item: (len(item[0]), item[0]))
+    operations = _operations(document, CHAT if path is None else path)
+    found = sorted(operations, key=lambda item: (len(item[0]), item[0]))
     if path is not None:
-        found = [item for item in found if item[0] == path]
+        found = [item for item in found if item[0] == path.rstrip("/")]
     if not found:
         wanted = f"path {path}" if path else f"path that ends in {CHAT}"
         raise ContractError(
@@ -53,11 +54,12 @@ def find_models_path(document: Mapping[str, Any], chat: ChatOperation) -> str | 
     return expected if expected in known else None
 
 
-def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+def _operations(document: Mapping[str, Any], ending: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Yield each POST whose path has an ending: its path, the operation and its JSON pointer."""
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
         pointer = f"#/paths/{str(path).replace('~', '~0').replace('/', '~1')}"
-        if str(path).rstrip("/").endswith(CHAT):
+        if str(path).rstrip("/").endswith(ending.rstrip("/")):
             item, _ = follow(document, item, pointer)
             if isinstance(item, dict) and isinstance(item.get("post"), dict):
                 yield str(path).rstrip("/"), item["post"], f"{pointer}/post"

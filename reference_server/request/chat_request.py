@@ -157,7 +157,8 @@ def prompt_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("chat_template") is not None:
         words = "chat_template is not supported: this server renders only the template of its model; remove it"
         raise ApiError("invalid_request", words, param="chat_template")
-    opened, continued = given.get("add_generation_prompt") is not False, bool(given.get("continue_final_message"))
+    continued = bool(given.get("continue_final_message"))
+    opened = given.get("add_generation_prompt", not continued) is not False  # some dialects have only the other one
     if opened and continued:
         words = "continue_final_message requires add_generation_prompt to be false"
         raise ApiError("invalid_request", words, param="continue_final_message")

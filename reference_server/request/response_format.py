@@ -30,13 +30,17 @@ MAPS_OF_SCHEMAS: Final = ("properties", "$defs", "definitions", "patternProperti
 def text_grammar(given: Mapping[str, Any]) -> str | None:
     """Return the grammar of the response's text, as Lark rules for `content`; None: any text. Raises ApiError."""
     response_format, outputs = given.get("response_format") or {}, given.get("structured_outputs") or {}
-    if outputs and response_format.get("type", "text") != "text":
+    kind = response_format.get("type", "text")
+    if outputs and kind != "text":
         words = "response_format and structured_outputs are mutually exclusive: remove one"
         raise ApiError("invalid_request", words, param="structured_outputs")
     require_few_fields(response_format, "response_format")
     if outputs:
         return _structured_outputs_grammar(outputs)
-    return FORMATS[response_format.get("type", "text")](response_format)
+    if not isinstance(kind, str) or kind not in FORMATS:  # valid by a contract that leaves the kinds open
+        words = f"unsupported response_format.type: expected one of {', '.join(FORMATS)}"
+        raise ApiError("invalid_request", words, param="response_format")
+    return FORMATS[kind](response_format)
 
 
 def format_parameters(given: Mapping[str, Any]) -> dict[str, Any]:

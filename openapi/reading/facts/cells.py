@@ -28,13 +28,13 @@ LOST: Final = "(content is missing here, probably a list)"
 EMPTY: Final = "(the cell is empty)"
 
 
-def read_cell(cell: Cell, name: str, *, prose: bool = False) -> ParsedText:
+def read_cell(cell: Cell, name: str, *, prose: bool = False, thorough: bool = False) -> ParsedText:
     """Read a cell about the parameter `name`.
 
-    In a cell of `prose`, unread text is reported only if it may state a fact.
+    In a cell of `prose`, unread text is reported only if it may state a fact; `thorough` reports more of it.
     """
     parsed = _drop_read_announcements(_read_items(cell.items, name), cell)
-    unread = [text for text in parsed.unread if not prose or may_hold_fact(text)]
+    unread = [text for text in parsed.unread if not prose or may_hold_fact(text, thorough=thorough)]
     if cell.lost:
         unread.append(LOST)
     if not cell.items and not prose:

@@ -50,7 +50,7 @@ def read_facts(page: Rows, *, strict: bool = True) -> Facts:
     """Read the facts of a page. Rows about one path become one fact, without the attributes in which they differ.
 
     strict: whether the description of a parameter counts as unread without a word that may state a fact, if the table
-        has no column for the requirements on the value.
+        has no column for the requirements on the value. If not, more words count that may state one.
     """
     facts: dict[tuple[str, str], Fact] = {}
     counts: Counter[str] = Counter()
@@ -79,9 +79,10 @@ def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedTex
     if row.value:
         cells.append(read_cell(row.value, name))
     if row.prose:  # without a value column, the description of a parameter contains its requirements
-        cells.append(read_cell(row.prose, name, prose=not strict or row.value is not None or row.part != "request"))
+        is_prose = not strict or row.value is not None or row.part != "request"
+        cells.append(read_cell(row.prose, name, prose=is_prose, thorough=not strict))
     for header, other in row.others:
-        parsed = read_cell(other, name, prose=True)
+        parsed = read_cell(other, name, prose=True, thorough=not strict)
         cells.append(ParsedText(parsed.statements, tuple(f"{header}: {text}" for text in parsed.unread)))
     counts["read"] += 1
     for cell in cells:

@@ -33,6 +33,12 @@ _FACT_HINT: Final = re.compile(
     re.IGNORECASE,
 )
 
+_WEAK_HINT: Final = re.compile(
+    r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
+    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
@@ -51,9 +57,13 @@ def join(parts: Iterable[ParsedText]) -> ParsedText:
     )
 
 
-def may_hold_fact(text: str) -> bool:
-    """Return whether prose may state a fact: it contains a number, null, or a word for a limit or condition."""
-    return bool(_FACT_HINT.search(normalize(text)))
+def may_hold_fact(text: str, *, thorough: bool = False) -> bool:
+    """Return whether prose may state a fact: it contains a number, null, or a word for a limit or condition.
+
+    thorough: whether words count that prose without a fact often contains, too.
+    """
+    words = normalize(text)
+    return bool(_FACT_HINT.search(words) or (thorough and _WEAK_HINT.search(words)))
 
 
 def read_text(text: str, name: str) -> ParsedText:

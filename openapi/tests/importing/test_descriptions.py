@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from openapi.contract.contract import ContractError, load_file
 from openapi.contract.parameter import ABSENT
-from openapi.tests.importing.importing import description, imported
+from openapi.importing.new_dialect import import_source
+from openapi.importing.source import SourceFile
+from openapi.tests.importing.importing import OPTIONS, description, imported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +62,17 @@ def test_yaml_is_read_like_json(tmp_path: Path) -> None:
 def test_the_endpoint_has_the_path_of_the_server_and_the_key(tmp_path: Path) -> None:
     contract, _ = imported(description({}), tmp_path)
     assert ("/v1/chat/completions", "bearer") == (contract.path, contract.auth)
+
+
+def test_a_chat_operation_may_have_any_path_if_it_is_named(tmp_path: Path) -> None:
+    source = description({})
+    source["paths"] = {"/sonar": source["paths"]["/chat/completions"]}
+    file = SourceFile("source.json", json.dumps(source).encode())
+    with pytest.raises(ContractError, match="expected a POST with a path that ends in /chat/completions, got /sonar"):
+        import_source(file, OPTIONS)
+    path = tmp_path / "acme.yaml"
+    path.write_text(import_source(file, replace(OPTIONS, path="/sonar")), encoding="utf-8")
+    assert "/v1/sonar" == load_file(path).path
 
 
 def test_words_add_what_the_schema_does_not_state(tmp_path: Path) -> None:

@@ -133,6 +133,9 @@ def test_a_table_is_read_in_any_order_of_columns_and_notation(seed: int, tmp_pat
         ("| level | frobnitz | no | 1 | [0, 7] | |", "frobnitz"),
         ("| level | integer | sometimes | 1 | [0, 7] | |", "sometimes"),
         ("| level | integer | no | 1 | [0, 7] | must be prime |", "Remarks: must be prime"),
+        ("| level | integer | no | 1 | [0, 7] | ignored by other models |", "Remarks: ignored by other models"),
+        ("| level | integer | no | 1 | [0, 7] | greater than that of the parent |", "Remarks: greater than that"),
+        ("| level | integer | no | 1 | [0, 7] | mutually exclusive with stage |", "Remarks: mutually exclusive"),
         ("| level | integer | no | 9 | [0, 7] | |", "9"),
     ],
 )

@@ -1,14 +1,15 @@
-"""The contracts in `openapi/vendors` load, pin their sources, and contain none of the vendors' sentences."""
+"""The contracts in `openapi/vendors` load by name, pin their sources, and contain none of the vendors' sentences."""
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from openapi.contract.contract import load_file
+from openapi.contract.contract import ContractError, list_all, load, load_file
 from openapi.description.reference_page import render_page
 
 VENDORS = sorted(Path(str(files("openapi") / "vendors")).glob("*.yaml"))
@@ -35,3 +36,26 @@ def test_a_todo_names_the_place_and_does_not_quote(path: Path) -> None:
     )
     quoting = [todo for todo in load_file(path).todo if not any(words in todo for words in own_words)]
     assert [] == quoting
+
+
+def test_every_contract_is_loaded_and_extended_by_its_name(tmp_path: Path) -> None:
+    names = [path.stem for path in VENDORS]
+    assert names == list_all()[-len(names) :]
+    assert [load_file(path) for path in VENDORS] == [load(name) for name in names]
+    child = tmp_path / "child.yaml"
+    child.write_text("{id: child, title: A variant, document: none, extends: mistral}\n")
+    assert sorted(load("mistral").parameters) == sorted(load(str(child)).parameters)
+
+
+def test_another_file_may_not_have_the_name_of_a_contract(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("{id: mistral, title: Another one, document: none, extends: openai}\n")
+    with pytest.raises(ContractError, match="'mistral' is the name of a built-in dialect"):
+        load(str(path))
+
+
+def test_a_description_written_by_hand_is_the_source_that_its_contract_pins() -> None:
+    described = sorted(path for folder in VENDORS[:1] for path in folder.parent.glob("described/*.yaml"))
+    assert [path.stem for path in described] == ["deepseek"]
+    for path in described:
+        assert load(path.stem).document.sha256 == sha256(path.read_bytes()).hexdigest()

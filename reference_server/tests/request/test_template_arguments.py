@@ -50,6 +50,8 @@ def test_prompt_options_reach_the_template() -> None:
     assert read("vllm", add_generation_prompt=False).template_kwargs == {"add_generation_prompt": False}
     continued = read("vllm", add_generation_prompt=False, continue_final_message=True)
     assert continued.template_kwargs == {"add_generation_prompt": False, "continue_final_message": True}
+    only_continued = read("sglang", continue_final_message=True)  # a dialect without the other parameter
+    assert only_continued.template_kwargs == {"add_generation_prompt": False, "continue_final_message": True}
     page = [{"title": "Rome", "text": "Rome is a city."}]
     request = read("vllm", documents=page, add_special_tokens=True)
     assert request.template_kwargs == {"documents": page, "add_special_tokens": True}
