@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import h11
 
+from conformance.client.connection import Connection
 from conformance.client.connection_pool import ConnectionPool
 from conformance.client.content_coding import CodingError, decoder_for
 from conformance.client.event_loop_lag import EventLoopLag
@@ -133,7 +134,26 @@ class Client:
             return await asyncio.to_thread(self._finish, call, request, recording, redaction, until_s)
 
     async def _receive(self, call: Call, request: BuiltRequest, recording: Recording) -> None:
+        """Send the request and record its answer.
+
+        A server may close a kept connection between two requests at any time, also while the next one is on its way.
+        So a request that ends a kept connection without a byte of an answer is sent once more, over a new one.
+        """
         connection = await self._pool.acquire(call.connection_name)
+        if connection.opened:
+            try:
+                await self._receive_over(connection, call, request, recording)
+            except (h11.RemoteProtocolError, OSError):
+                if not connection.is_unanswered:
+                    raise
+            else:
+                return
+            connection = Connection()
+        await self._receive_over(connection, call, request, recording)
+
+    async def _receive_over(
+        self, connection: Connection, call: Call, request: BuiltRequest, recording: Recording
+    ) -> None:
         try:
             connection.send(request.message, call.body)
             if not connection.opened:

@@ -57,6 +57,7 @@ class Connection(asyncio.Protocol):
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
+        self._received_any = False
         self._ended = False
         self._error: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
@@ -75,6 +76,11 @@ class Connection(asyncio.Protocol):
         return self._transport is not None
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether no byte has arrived since the last request was sent."""
+        return not self._received_any
+
+    @property
     def reusable(self) -> bool:
         """Whether the last answer was read to its end and the server has kept the connection open."""
         return not self._ended and (self._http.our_state, self._http.their_state) == (h11.DONE, h11.DONE)
@@ -83,6 +89,7 @@ class Connection(asyncio.Protocol):
         """Send a request. Its answer may arrive before all of it is sent."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
+            self._received_any = False
         head = self._http.send(request) or b""
         size = len(body) // PARTS + 1 if is_chunked(request) else len(body)
         data = [h11.Data(data=body[at : at + size]) for at in range(0, len(body), size or 1)]
@@ -155,6 +162,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Buffer the bytes of one socket read (called by asyncio)."""
+        self._received_any = True
         self._unread.append(data)
         self._unread_bytes += len(data)
         if self._transport is not None and self._unread_bytes > MAX_UNREAD_BYTES:

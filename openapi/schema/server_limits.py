@@ -1,9 +1,9 @@
 """The extension `x-server-limits`: what one server enforces beyond the bounds that the document of its dialect states.
 
-A description publishes the bounds of the document. `x-server-limits` in a schema is a JSON merge patch (RFC 7396) of
-that schema: with it, the schema is the one that the server validates. Where the schema has the same bound, the tighter
-one counts, because a server may not accept what its document forbids. Requests that only violate the limits of our own
-server prove nothing about another one.
+The description of a dialect publishes the bounds of the document; that of a running server, what the server enforces.
+`x-server-limits` in a schema is a JSON merge patch (RFC 7396) of that schema: with it, the schema is the one that the
+server validates. Where the schema has the same bound, the tighter one counts, because a server may not accept what its
+document forbids. Requests that only violate the limits of our own server prove nothing about another one.
 """
 
 from __future__ import annotations

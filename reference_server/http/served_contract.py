@@ -57,7 +57,10 @@ def served_contract(contract: Contract, *, bearer: bool, lacking: frozenset[str]
 
 
 def describe_served(served: Contract, model: str) -> dict[str, Any]:
-    """Return the OpenAPI document of the served contract, with the one model name that requests may use."""
-    document = describe(replace(served, default_model=model))  # the examples name the model too
+    """Return the OpenAPI document of the served contract, with the one model name that requests may use.
+
+    It states the bounds that this server enforces, so that no request that fits it is refused for its form.
+    """
+    document = describe(replace(served.with_server_limits(), default_model=model))  # the examples name the model too
     document["components"]["schemas"][REQUEST]["properties"]["model"]["enum"] = [model]
     return document

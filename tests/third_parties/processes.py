@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 0.3
 STOP_S: Final = 10.0
+START_S: Final = 400.0
+"""The longest that our own server may take to start on a busy machine."""
 KEY: Final = "third-party-key"
 KEY_VARIABLE: Final = "CHATPROOF_THIRD_PARTY_KEY"
 """API key of our own server, which some dialects require."""
@@ -67,7 +69,7 @@ def our_server(arguments: Sequence[str], log: Path, *, with_key: bool) -> Iterat
     command = [sys.executable, "-m", "chatproof", "serve", *arguments, "--port", str(port)]
     command += ["--api-key-env", KEY_VARIABLE] if with_key else []
     url = f"http://127.0.0.1:{port}"
-    with running(command, f"{url}/health", ROOT, log, 120.0, {KEY_VARIABLE: KEY}):
+    with running(command, f"{url}/health", ROOT, log, START_S, {KEY_VARIABLE: KEY}):
         yield url
 
 

@@ -78,6 +78,50 @@ def test_calls_with_the_same_connection_name_share_a_connection(name: str | None
     assert expected == opened
 
 
+@pytest.mark.parametrize(
+    ("second", "statuses", "opened"),
+    [
+        (b"", [200, 200], 2),  # closed between two requests, which a server may do at any time
+        (b"HTTP/1.1 200 OK\r\n", [200, None], 1),  # an answer had begun, and the server broke it off
+    ],
+)
+def test_only_a_request_that_found_its_kept_connection_closed_is_sent_again(
+    second: bytes, statuses: list[int | None], opened: int
+) -> None:
+    connections = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        writer.write(whole(b""))
+        if connections == 1:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(second)
+
+    async def main() -> list[Exchange]:
+        async with Server(handle) as server, Client(server.url) as client:
+            return [await client.send(call(body=b"", connection_name="a")) for _ in range(2)]
+
+    exchanges = asyncio.run(main())
+    assert (statuses, opened) == ([exchange.status for exchange in exchanges], connections)
+    assert [status is None for status in statuses] == [exchange.failure is not None for exchange in exchanges]
+
+
+def test_a_request_that_ends_a_new_connection_is_not_sent_again() -> None:
+    connections = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+
+    async def main() -> Exchange:
+        async with Server(handle) as server, Client(server.url) as client:
+            return await client.send(call(body=b"", connection_name="a"))
+
+    assert asyncio.run(main()).failure is not None
+    assert connections == 1
+
+
 def test_the_number_of_concurrent_calls_is_limited() -> None:
     running = most = 0
 

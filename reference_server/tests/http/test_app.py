@@ -176,9 +176,21 @@ def test_the_description_matches_the_served_contract() -> None:
     with client() as (http, _):
         described = http.get("/openapi.json").json()
     served = replace(served_contract(load("mindie"), bearer=False), default_model="tiny")
-    expected = json.loads(json.dumps(describe(served)))
+    expected = json.loads(json.dumps(describe(served.with_server_limits())))
     expected["components"]["schemas"]["ChatCompletionRequest"]["properties"]["model"]["enum"] = ["tiny"]
     assert described == expected
+
+
+def test_a_form_that_the_server_refuses_is_not_described() -> None:
+    grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: /a/"}}
+    tools = [{"type": "custom", "custom": {"name": "f", "format": grammar}}]
+    with client("openai") as (http, path):
+        described = http.get("/openapi.json").json()
+        refused = http.post(path, json=body(tools=tools)).json()["error"]["message"]
+    tool = json.dumps(described["components"]["schemas"]["CustomTool"])
+    assert 'must be one of "regex", got "lark"' in refused
+    assert '"enum": ["regex"]' in tool
+    assert "lark" not in tool
 
 
 def test_the_documentation_loads_nothing_from_other_hosts() -> None:
