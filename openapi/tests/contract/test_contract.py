@@ -61,7 +61,7 @@ def test_names_are_unique_and_load_the_same_contract() -> None:
 def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
         ContractError,
-        match=r"unknown dialect 'mindy': expected the path of a .yaml file, or one of mindie, .*Did you mean 'mindie'",
+        match=r"unknown dialect 'mindy': expected the path of a .yaml file, or one of deep.*Did you mean 'mindie'",
     ):
         load("mindy")
 

@@ -35,7 +35,7 @@ def test_dialects_files_and_saved_descriptions_can_be_compared(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("unknown", None, "unknown dialect 'unknown': expected the path of a .yaml file, or one of mindie, "),
+        ("unknown", None, "unknown dialect 'unknown': expected the path of a .yaml file, or one of deepseek, "),
         ("gone.json", None, "gone.json: No such file or directory"),
         ("bad.json", b"{", "bad.json:1:2: invalid JSON: Expecting property name"),
         ("bytes.json", b"\xff", "bytes.json: invalid encoding: expected UTF-8"),
