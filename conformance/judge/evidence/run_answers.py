@@ -16,6 +16,7 @@ from conformance.check import NotExercised
 from conformance.judge.answer_fields import read_id
 from conformance.judge.evidence.answer_text import AnswerText, Relation, relate
 from conformance.judge.evidence.odd_numbers import OddNumber, find_odd_numbers
+from conformance.judge.evidence.silent_answers import find_silent
 from conformance.judge.token_counts import has_text
 from openapi.stream.strict_json import NOT_JSON
 
@@ -51,12 +52,6 @@ cause: each token of an answer is as likely as the others to be a near tie, and 
 PROMPTS: Final = 4
 """Different prompts whose answers differ from the start. A near tie of the first token is one prompt's."""
 SILENT_PROMPTS: Final = 2
-THINKING: Final = frozenset(
-    ("include_reasoning", "chat_template_kwargs", "thinking_token_budget", "reasoning_effort", "ignore_eos", "stop")
-)
-"""Fields with which an answer may count tokens that it does not show."""
-SEVERAL: Final = 4  # tokens; one or two may be special ones, or parts of a character
-FEW: Final = 0.1
 VARIANTS: Final = 4
 """Answers to one request that differ from the usual one and from each other from the start. A near tie has two, and the
 start is a token or two.
@@ -157,9 +152,12 @@ class RunAnswers:
 
         Many are so if the server hides what the model thinks.
         """
-        counted = [exchange for exchange, fields in self._answers if not fields.keys() & THINKING and _counts(exchange)]
-        silent = [exchange.id for exchange in counted if not has_text(exchange)]
-        return frozenset(silent if len(silent) <= FEW * len(counted) else ())
+        return find_silent(self._answers, self._is_blank)
+
+    def _is_blank(self, exchange: Exchange) -> bool:
+        """Return whether another answer shows that the text is white space."""
+        others = [text for text in self.with_text_of(exchange) if text.exchange.id != exchange.id]
+        return any(not text.text and has_text(text.exchange) for text in others)
 
     @cached_property
     def numbers(self) -> Mapping[str, tuple[OddNumber, ...]]:
@@ -192,15 +190,6 @@ def require_answers(context: Context) -> RunAnswers:
     if answers is None:
         raise NotExercised("the other answers of the run are not known")
     return answers
-
-
-def _counts(exchange: Exchange) -> bool:
-    """Return whether an answer counts several tokens, and not all of them for reasoning."""
-    usage = exchange.usage or {}
-    details = usage.get("completion_tokens_details")
-    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    counted = usage.get("completion_tokens")
-    return type(counted) is int and counted - (thought if type(thought) is int else 0) >= SEVERAL
 
 
 def _is_greedy(fields: Mapping[str, Any]) -> bool:
