@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-RUN_S: Final = 1500.0
+RUN_S: Final = 3000.0
+"""The longest that a run may take on a busy machine."""
 REPORTED: Final = frozenset({"FAIL", "WARN", "ERROR"})
 JUDGED_EXITS: Final = (0, 1, 4)
 """Exit codes with a verdict: conformant, nonconformant, and ended early, for example because the server died."""
@@ -96,7 +97,10 @@ def judge(url: str, dialect: str, model: str, folder: Path, name: str) -> Judgem
     path.unlink(missing_ok=True)
     command = [sys.executable, "-m", "chatproof", "check", url, "--dialect", dialect, "--model", model]
     command += ["--report", f"json={path}"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=RUN_S)
+    try:
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=RUN_S)
+    except subprocess.TimeoutExpired as error:
+        raise NotJudgedError(f"no verdict within {RUN_S:.0f} s") from error
     if ended.returncode not in JUDGED_EXITS or not path.exists():
         lines = (ended.stderr or ended.stdout).strip().splitlines()
         raise NotJudgedError(f"exit {ended.returncode}: {(lines or ['no output'])[-1][:300]}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from tests.third_parties import attribution, catalogue, confirmation
+from tests.third_parties import attribution, catalogue, confirmation, judging
 from tests.third_parties.attribution import Attribution
 from tests.third_parties.environments import expand
 from tests.third_parties.judging import CitedRequest, Judgement, Row, read_results
@@ -19,6 +19,7 @@ from tests.third_parties.server_run import Finding, ServerRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 REFUSAL = {"expected": "n 0 is refused: 4xx", "got": "200: {}", "exchange": "n-0/main"}
 
@@ -177,3 +178,9 @@ def test_commands_are_expanded(tmp_path: Any) -> None:
     for server in catalogue.servers().values():
         text = expand(server.start, tmp_path, port="1", upstream="http://u")
         assert "{" not in text, text
+
+
+def test_a_run_without_a_verdict_in_time_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "RUN_S", 0.01)
+    with pytest.raises(judging.NotJudgedError, match=r"^no verdict within 0 s$"):
+        judging.judge("http://127.0.0.1:1", "openai", "m", tmp_path, "openai")
