@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether no byte has arrived since the last request was sent."""
+        """Whether no byte has arrived since the end of the last answer."""
         return not self._received_any
 
     @property
@@ -89,7 +89,8 @@ class Connection(asyncio.Protocol):
         """Send a request. Its answer may arrive before all of it is sent."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
-            self._received_any = False
+            left, _ = self._http.trailing_data
+            self._received_any = bool(left or self._unread)  # bytes behind the last answer are no clean end
         head = self._http.send(request) or b""
         size = len(body) // PARTS + 1 if is_chunked(request) else len(body)
         data = [h11.Data(data=body[at : at + size]) for at in range(0, len(body), size or 1)]

@@ -83,6 +83,7 @@ def test_calls_with_the_same_connection_name_share_a_connection(name: str | None
     [
         (b"", [200, 200], 2),  # closed between two requests, which a server may do at any time
         (b"HTTP/1.1 200 OK\r\n", [200, None], 1),  # an answer had begun, and the server broke it off
+        (b"\r\nx", [200, None], 1),  # bytes that belong to no answer
     ],
 )
 def test_only_a_request_that_found_its_kept_connection_closed_is_sent_again(
