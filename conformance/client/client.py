@@ -136,15 +136,16 @@ class Client:
     async def _receive(self, call: Call, request: BuiltRequest, recording: Recording) -> None:
         """Send the request and record its answer.
 
-        A server may close a kept connection between two requests at any time, also while the next one is on its way.
-        So a request that ends a kept connection without a byte of an answer is sent once more, over a new one.
+        Some servers close a kept connection after a failure of their own without saying so, while the next request is
+        on its way. A request that finds such a connection closed, without a byte of an answer, is sent once more over a
+        new one.
         """
         connection = await self._pool.acquire(call.connection_name)
         if connection.opened:
             try:
                 await self._receive_over(connection, call, request, recording)
             except (h11.RemoteProtocolError, OSError):
-                if not connection.is_unanswered:
+                if not connection.was_given_up:
                     raise
             else:
                 return

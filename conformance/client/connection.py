@@ -26,6 +26,7 @@ PARTS: Final = 3
 BETWEEN_PARTS_S: Final = 0.02
 """How long a chunk of a request waits, so that a server cannot read all of them at once."""
 MAX_UNREAD_BYTES: Final = 256 * 1024
+SERVER_ERROR: Final = 500
 """Received bytes that may wait here before the socket is no longer read."""
 
 
@@ -57,7 +58,8 @@ class Connection(asyncio.Protocol):
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
-        self._received_any = False
+        self._received_any = self._follows_failure = False
+        self._status = 0
         self._ended = False
         self._error: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
@@ -76,9 +78,9 @@ class Connection(asyncio.Protocol):
         return self._transport is not None
 
     @property
-    def is_unanswered(self) -> bool:
-        """Whether no byte has arrived since the end of the last answer."""
-        return not self._received_any
+    def was_given_up(self) -> bool:
+        """Whether nothing has arrived since the last answer, and that was a failure of the server."""
+        return self._follows_failure and not self._received_any
 
     @property
     def reusable(self) -> bool:
@@ -91,6 +93,7 @@ class Connection(asyncio.Protocol):
             self._http.start_next_cycle()
             left, _ = self._http.trailing_data
             self._received_any = bool(left or self._unread)  # bytes behind the last answer are no clean end
+            self._follows_failure = self._status >= SERVER_ERROR
         head = self._http.send(request) or b""
         size = len(body) // PARTS + 1 if is_chunked(request) else len(body)
         data = [h11.Data(data=body[at : at + size]) for at in range(0, len(body), size or 1)]
@@ -114,6 +117,7 @@ class Connection(asyncio.Protocol):
             if isinstance(event, h11.InformationalResponse) and event.status_code != SWITCHED:
                 continue  # 100 or 103: the answer follows. After 101 no HTTP/1.1 answer follows.
             if isinstance(event, (h11.InformationalResponse, h11.Response)):
+                self._status = event.status_code
                 return ReceivedHead(
                     event.status_code,
                     event.reason,

@@ -79,22 +79,23 @@ def test_calls_with_the_same_connection_name_share_a_connection(name: str | None
 
 
 @pytest.mark.parametrize(
-    ("second", "statuses", "opened"),
+    ("first", "second", "statuses", "opened"),
     [
-        (b"", [200, 200], 2),  # closed between two requests, which a server may do at any time
-        (b"HTTP/1.1 200 OK\r\n", [200, None], 1),  # an answer had begun, and the server broke it off
-        (b"\r\nx", [200, None], 1),  # bytes that belong to no answer
+        (500, b"", [500, 200], 2),  # the server gave the connection up after its failure
+        (200, b"", [200, None], 1),  # the server read the second request, and did not answer
+        (500, b"HTTP/1.1 200 OK\r\n", [500, None], 1),  # an answer had begun, and the server broke it off
+        (500, b"\r\nx", [500, None], 1),  # bytes that belong to no answer
     ],
 )
-def test_only_a_request_that_found_its_kept_connection_closed_is_sent_again(
-    second: bytes, statuses: list[int | None], opened: int
+def test_only_a_request_that_finds_its_connection_closed_after_a_failure_is_sent_again(
+    first: int, second: bytes, statuses: list[int | None], opened: int
 ) -> None:
     connections = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
-        writer.write(whole(b""))
+        writer.write(whole(b"").replace(b"200", str(first if connections == 1 else 200).encode(), 1))
         if connections == 1:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(second)
