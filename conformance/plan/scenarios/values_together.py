@@ -73,7 +73,9 @@ def _is_shareable(subject: Subject) -> bool:
 
 def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
     subjects = tuple(scenario.subject for scenario in pack.scenarios if scenario.subject is not None)
-    streams = number % 2 == 0 and _is_valid(pack.body, STREAMED, (Validator(contract),))
+    stream = contract.parameters.get("stream")
+    may_stream = stream is not None and not stream.lacking
+    streams = number % 2 == 0 and may_stream and _is_valid(pack.body, STREAMED, (Validator(contract),))
     body = pack.body | STREAMED if streams else pack.body
     subject = Subject(
         requirement=f"parameters.together.values-{number}",
