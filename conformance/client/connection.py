@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
             left, _ = self._http.trailing_data
-            self._received_any = bool(left or self._unread)  # bytes behind the last answer are no clean end
+            self._received_any = bool(left or self._unread)  # bytes follow the last answer: no clean end
             self._follows_failure = self._status >= SERVER_ERROR
         head = self._http.send(request) or b""
         size = len(body) // PARTS + 1 if is_chunked(request) else len(body)
