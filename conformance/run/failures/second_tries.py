@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SAMPLE: Final = 12
 """Failed requests that are sent again; if none of them is answered alone, load is not the reason."""
 MOST: Final = 60
+"""Failures of the load that are recorded; more of them show nothing new."""
 UNTRIED: Final = ("disconnected-by-us", "not-kept", "too-large", "timeout")
 """Failures of our own making, and those that would cost as long again."""
 SERVER_ERROR: Final = 500
