@@ -49,6 +49,8 @@ SHARE_IN_ROUNDS: Final = 0.85
 """The same for trials, whose statistics depend on how varied the answers are."""
 LIMIT: Final = "max_tokens"
 NEWER_LIMIT: Final = "max_completion_tokens"
+ANSWER: Final = "One, two (three)?\nFour and five, six or seven, eight to ten."
+"""An answer from which a stop string of any kind can be cut, to learn whether the contract allows its form."""
 
 
 class Fitting:
@@ -92,6 +94,13 @@ class Fitting:
         body = self._with_known_limit({**(step.body or {}), **self._missing(step, added)})
         if step.stop_from is not None and "stop" not in self._parameters:
             raise _Unfit("the contract has no parameter stop")
+        example = step.stop_from.cut(ANSWER) if step.stop_from is not None else None
+        if (
+            example is not None
+            and (problem := self._problem({**body, "stop": example}))
+            and problem.parameter == "stop"
+        ):
+            raise _Unfit(problem.message)  # such as four strings where a contract allows three
         if step.streams and "stream" not in self._parameters:
             raise _Unfit("the contract has no parameter stream")
         # A step for one check shows it only by an answer, so a refusal that the contract demands shows nothing.

@@ -110,6 +110,17 @@ def test_a_step_for_one_check_is_left_out_where_the_contract_forbids_its_request
     assert {"openai": {"developer"}, "other": set()} == steps
 
 
+@pytest.mark.parametrize(("most", "is_sent"), [(4, True), (3, False)])
+def test_as_many_stop_strings_are_sent_as_the_contract_allows(most: int, *, is_sent: bool) -> None:
+    contract = load("openai")
+    listed = {"type": "array", "items": {"type": "string"}, "maxItems": most}
+    stop = replace(contract.parameters["stop"], schema={"anyOf": [{"type": "string"}, listed]})
+    plan = plan_for(replace(contract, parameters={**contract.parameters, "stop": stop}))
+    forms = {step.stop_from.form for scenario in plan.scenarios for step in scenario.steps if step.stop_from}
+    assert is_sent == ("last-of-four" in forms)
+    assert {"text", "listed", "unfinished"} <= forms
+
+
 def test_required_parameters_are_in_every_request_but_the_one_without_them() -> None:
     contract = load("mindie-2.3")
     required = replace(contract.parameters["top_p"], required=True)
