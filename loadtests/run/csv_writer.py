@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import cast
 
 import gevent
 import locust.stats
+from gevent import Greenlet
 from locust.stats import StatsCSVFileWriter
-
-if TYPE_CHECKING:
-    from greenlet import greenlet
 
 
 class EndingCSVFileWriter(StatsCSVFileWriter):
@@ -19,18 +17,18 @@ class EndingCSVFileWriter(StatsCSVFileWriter):
     longer to exit, the greenlet writes to a closed file and prints a traceback.
     """
 
-    _writer: greenlet | None = None
+    _writer: Greenlet[[], None] | None = None
 
     def stats_writer(self) -> None:
         """Write the files until they are closed."""
         if not self.requests_csv_filehandle.closed:
-            self._writer = gevent.getcurrent()
+            self._writer = cast("Greenlet[[], None]", gevent.getcurrent())  # Locust spawns it
             super().stats_writer()
 
     def close_files(self) -> None:
-        """End the greenlet, then close the files."""
+        """End the greenlet, wait until it has ended, then close the files."""
         if self._writer is not None:
-            gevent.kill(self._writer)
+            self._writer.kill()
         super().close_files()
 
 
