@@ -2,9 +2,10 @@
 
 Many servers compute a request in other sums when it shares a batch with others. Of two almost equally likely tokens the
 other one may then be chosen, and the text diverges from there. An answer differs clearly if its log-probabilities show
-that the tokens are the same, or that the two tokens of a greedy answer were not almost equally likely. Without
-log-probabilities, and for sampled answers, a difference is clear only if the texts differ from their first characters
-on: at every later token a near tie is more likely to have occurred.
+that the tokens are the same, or that the two tokens of a greedy answer were not almost equally likely. It also does if
+the same text is in other fields: rounding moves nothing from the reasoning to the content. Without log-probabilities,
+and for sampled answers, a difference is clear only if the texts differ from their first characters on: at every later
+token a near tie is more likely to have occurred.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
         return "none"
     first, second = "".join(map(_text_of, before)), "".join(map(_text_of, after))
     if not first or not second:
+        return "clear"
+    if first.split() == second.split() and _texts_of(before) != _texts_of(after):
         return "clear"
     if len(before) == len(after) == 1 and _has_same_tokens(base, other) and _differs_in_text(first, second):
         return "clear"
@@ -70,6 +73,11 @@ def _text_of(choice: tuple[Any, ...]) -> str:
     """Return the text, the reasoning and the tool calls of a choice as one string."""
     _, content, reasoning, calls, _ = choice
     return f"{reasoning or ''}{content or ''}{''.join(f'{name}{arguments}' for name, arguments in calls)}"
+
+
+def _texts_of(choices: tuple[tuple[Any, ...], ...]) -> list[tuple[str, str]]:
+    """Return the content and the reasoning of each choice, without white space around them."""
+    return [((content or "").strip(), (reasoning or "").strip()) for _, content, reasoning, *_ in choices]
 
 
 def _has_same_tokens(base: Exchange, other: Exchange) -> bool:
