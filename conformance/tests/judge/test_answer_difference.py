@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def answer(text: str, *gaps: float, temperature: float = 0) -> Exchange:
+def answer(text: str, *gaps: float, temperature: float = 0, reasoning: str = "") -> Exchange:
     """An answer of one-character tokens; each gap is the distance from a token to the next likeliest one, in nats."""
     content = [
         {"token": token, "logprob": -0.1, "top_logprobs": [alternative(token, -0.1), alternative("?", -0.1 - gap)]}
         for token, gap in zip(text, gaps, strict=False)
     ]
     choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "length"}
+    if reasoning:
+        choice["message"]["reasoning_content"] = reasoning
     if gaps:
         choice["logprobs"] = {"content": content}
     sent = json.dumps({"temperature": temperature, "messages": []}).encode()
@@ -41,6 +43,8 @@ def alternative(token: str, logprob: float) -> dict[str, Any]:
         (answer("abcdef"), answer("abcdeg"), "possible"),
         (answer("abcdef"), answer("xbcdef"), "clear"),
         (answer("abcdef"), answer(""), "clear"),
+        (answer("def", reasoning="abc"), answer("abcdef"), "clear"),
+        (answer("ghi", reasoning="abcdef"), answer("\n\nghi", reasoning="abcdef\n"), "possible"),
         (answer("abcd", 3, 3, 3, 0.1), answer("abcx", 3, 3, 3, 3), "possible"),
         (answer("abcd", 3, 3, 3, 3), answer("abcx", 3, 3, 3, 3), "clear"),
         (answer("abcd", 0.1, 3, 3, 3), answer("xbcd", 3, 3, 3, 3), "possible"),
