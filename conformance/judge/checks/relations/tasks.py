@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.answer_fields import shape_of
@@ -47,10 +47,21 @@ def parameters_without_effect_leave_tasks_alone(
 
 
 def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> bool:
-    """Return whether an answer clearly differs from the one alone, or is the same other one in both forms."""
+    """Return whether an answer clearly differs from the one alone, or is the same other one in both forms.
+
+    White space around the texts does not count: it is trimmed by some servers in one form only.
+    """
+    if _texts_of(alone) == _texts_of(other):
+        return False
     difference = compare_answers(alone, other)
-    both = streamed is not None and compare_answers(other, streamed) == "none"
+    both = streamed is not None and _texts_of(other) == _texts_of(streamed)
     return difference == "clear" or (difference == "possible" and both)
+
+
+def _texts_of(exchange: Exchange) -> list[Any]:
+    """Return the texts and the calls of all choices, without white space around the texts."""
+    choices = shape_of(exchange).choices
+    return [((content or "").strip(), (reasoning or "").strip(), calls) for _, content, reasoning, calls, _ in choices]
 
 
 def _describe(exchange: Exchange) -> str:
