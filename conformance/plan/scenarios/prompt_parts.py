@@ -117,7 +117,7 @@ def _with_parts(clauses: Clauses) -> Body:
 
 
 def _after_null(clauses: Clauses) -> Body:
-    """Return a conversation with a call whose message has null in place of a text, as most clients send it."""
+    """Return a conversation with a call whose message has null in place of a string, as most clients send it."""
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     call = _call("call00001", "get_order", _json({"number": "4711", **order}))
     return {
