@@ -1,0 +1,68 @@
+"""Variations of models, and of the list of models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from reference_server.faults.blind.other_models import model_after
+from reference_server.faults.decorators import wrapping_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract.contract import Contract
+
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OTHERS: Final = 30
+
+latex_model = model_after(
+    "latex-model",
+    "The model tends to answer with formulas that contain backslashes.",
+    "What is 2 and 2?",
+    "\\(2 + 2 = 4\\), so \\[\\frac{4}{2} = 2\\] and C:\\temp\\new.",
+    "And then?",
+    "\\(\\alpha \\to \\beta\\) \\\\ \\textbf{4}",
+)
+quoting_model = model_after(
+    "quoting-model",
+    "The model tends to answer with quotes, tabs and tags.",
+    "Hello!",
+    '"Hello," it said, \'"well"\'.\t<b>"Hello"</b>',
+    "Why?",
+    "\"Because,\" it said.\t<i>'So'</i> &amp; \"so\"",
+)
+
+
+@wrapping_fault("many-models-listed", benign=True)
+def many_models_listed(app: ASGIApp, contract: Contract) -> App:
+    """The list of models contains thirty others, in front of the one that is served."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        starts: list[Message] = []
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                starts.append(message)
+                return
+            body = message.get("body", b"")
+            if starts and starts[0]["status"] == 200 and not message.get("more_body"):
+                listed = orjson.loads(body)
+                if listed.get("data"):
+                    own = listed["data"][-1]
+                    others = [{**own, "id": f"other-model-{number}"} for number in range(OTHERS)]
+                    body = orjson.dumps({**listed, "data": [*others, *listed["data"]]})
+            if starts:
+                kept = [pair for pair in starts[0]["headers"] if pair[0] != b"content-length"]
+                length = [] if message.get("more_body") else [(b"content-length", str(len(body)).encode())]
+                await send({**starts.pop(), "headers": [*kept, *length]})
+            await send({**message, "body": body})
+
+        listing = scope["method"] == "GET" and scope["path"] == contract.models_path
+        await app(scope, receive, sent if listing else send)
+
+    return serve
