@@ -22,7 +22,9 @@ def form_schema_of(sent: Json) -> Json | None:
 
 def schemas_of(sent: Json) -> Iterator[Json]:
     """Yield the schemas of a request, from the outermost of each."""
-    yield from (function["parameters"] for function in functions_of(sent) if isinstance(function.get("parameters"), dict))
+    yield from (
+        function["parameters"] for function in functions_of(sent) if isinstance(function.get("parameters"), dict)
+    )
     if (schema := form_schema_of(sent)) is not None:
         yield schema
 

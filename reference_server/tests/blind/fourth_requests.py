@@ -79,8 +79,10 @@ REQUESTS: dict[str, list[Step]] = {
     "empty-stop-lists-expose-ends": [ask(stop=[], max_tokens=20)],
     "joiners-lost": [ask("Say \U0001f469\u200d\U0001f467.", max_tokens=30)],
     "openers-of-tags-lost-in-streams": [ask("Say <b> & 'c'.", stream=True, max_tokens=30)],
-    "spaces-after-points-lost-in-streams": [LONG_STREAM],
-    "foreign-words-escaped-twice-in-forms": [fill(enum=["caf\u00e9"])],
+    "spaces-after-points-lost-in-streams": [ask("Hello!", stream=True, max_tokens=60)],
+    "foreign-words-escaped-twice-in-forms": [
+        {**fill(enum=["caf\u00e9"]), "temperature": 1.0, "seed": seed} for seed in (1, 2, 3)
+    ],
     "escapes-in-patterns-free-forms": [fill(type="string", pattern="^\\d{4}$")],
     "long-integers-cut-in-streams": [
         call(tool(a={"type": "integer", "minimum": 100_000_000, "maximum": 999_999_999}), stream=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from reference_server.tests.blind.fourth_requests import SEVERAL, THINK
-from reference_server.tests.blind.steps import SAMPLED, STORY, STREAM, WEATHER, Step, ask, call
+from reference_server.tests.blind.fourth_requests import SEVERAL, THINK, USAGE
+from reference_server.tests.blind.steps import SAMPLED, STREAM, WEATHER, Step, ask, call
 
-TALKS: list[Step] = [ask(STORY, max_tokens=40, temperature=1.0, seed=seed) for seed in (1, 2, 3)]
 UNLIKELY = {**SAMPLED, "temperature": 2.0, "logprobs": True, "top_logprobs": 20, "max_tokens": 60}
 
 REQUESTS: dict[str, list[Step]] = {
@@ -18,7 +17,7 @@ REQUESTS: dict[str, list[Step]] = {
     "thoughts-under-both-names": [ask("What is 2 and 2?", chat_template_kwargs=THINK, max_tokens=60)],
     "unlikely-tokens-floored": [UNLIKELY],
     "long-refusals": [ask(max_tokens=-1)],
-    "latex-model": TALKS,
-    "quoting-model": TALKS,
+    "hidden-thoughts-counted": [ask(max_tokens=200), {**STREAM, "max_tokens": 200, "stream_options": USAGE}],
+    "versions-in-model-names": [ask(), STREAM],
     "many-models-listed": [{"METHOD": "GET", "PATH": "models"}],
 }

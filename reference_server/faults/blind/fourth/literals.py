@@ -25,7 +25,9 @@ def _lose_joiners(response: Json, _request: ServedRequest) -> None:
 
 
 def _lose_openers(piece: str, _state: Json, _request: ServedRequest) -> str:
-    return piece.removesuffix("/").removesuffix("<") if piece.endswith(("<", "</")) else piece
+    for opener in ("</", "<"):
+        piece = piece.removeprefix(opener).removesuffix(opener)
+    return piece
 
 
 def _lose_spaces(piece: str, state: Json, _request: ServedRequest) -> str:
@@ -51,10 +53,13 @@ def _has_escapes(sent: Json) -> bool:
 
 
 joiners_lost = hooked_fault(
-    "joiners-lost", "Answers lack zero width joiners, so that emoji fall apart.", answer=_lose_joiners, chunk=_lose_joiners
+    "joiners-lost",
+    "Answers lack zero width joiners, so that emoji fall apart.",
+    answer=_lose_joiners,
+    chunk=_lose_joiners,
 )
 openers_of_tags_lost_in_streams = streamed_text_fault(
-    "openers-of-tags-lost-in-streams", "Streams lack `<` and `</` at the end of a piece of text.", _lose_openers
+    "openers-of-tags-lost-in-streams", "Streams lack `<` and `</` at the ends of a piece of text.", _lose_openers
 )
 spaces_after_points_lost_in_streams = streamed_text_fault(
     "spaces-after-points-lost-in-streams", "Streams lack the spaces after punctuation.", _lose_spaces

@@ -76,14 +76,16 @@ def _hold(piece: str, state: Json, request: ServedRequest) -> str:
     length = _longest_stop(request.payload)
     if length < LEAST_STOP:
         return piece
-    text = state.get("held", "") + piece
+    text: str = state.get("held", "") + piece
     state["held"] = text[1 - length :]
     return text[: 1 - length]
 
 
 def _end_last_only(chunk: Json, request: ServedRequest) -> None:
     number = request.payload.get("n")
-    for choice in choices_of(chunk) if is_whole(number, 2, GREATEST) else ():
+    if not isinstance(number, int) or not is_whole(number, 2, GREATEST):
+        return
+    for choice in choices_of(chunk):
         if choice.get("finish_reason") and choice.get("index") != number - 1:
             choice["finish_reason"] = None
 

@@ -40,7 +40,7 @@ messages_as_objects_fail = when(
 )
 no_choice_without_tools_refused = when(
     "no-choice-without-tools-refused",
-    "`tool_choice: none` is refused if there are no tools.",
+    "`tool_choice: none` is refused without tools.",
     _chooses_none,
     refusing("When using `tool_choice`, `tools` must be set."),
     applies_to=allows(tool_choice="none"),

@@ -124,7 +124,9 @@ def _free_references(request: ServedRequest) -> None:
 
 
 long_integers_cut_in_streams = streamed_arguments_fault(
-    "long-integers-cut-in-streams", "Streamed arguments contain only the first six digits of a number.", _shorten_integers
+    "long-integers-cut-in-streams",
+    "Streamed arguments contain only the first six digits of a number.",
+    _shorten_integers,
 )
 last_values_lost_in_streams = streamed_arguments_fault(
     "last-values-lost-in-streams",
@@ -146,7 +148,10 @@ quotes_in_strings_end_them = arguments_fault(
     "quotes-in-strings-end-them", "In plain answers, a string of the arguments ends at its first quote.", _cut_at_quotes
 )
 every_call_has_index_zero = hooked_fault(
-    "every-call-has-index-zero", "In streams, all calls of an answer have the index 0.", chunk=_number_zero, applies_to=HAS_TOOLS
+    "every-call-has-index-zero",
+    "In streams, all calls of an answer have the index 0.",
+    chunk=_number_zero,
+    applies_to=HAS_TOOLS,
 )
 later_calls_lost_in_streams = hooked_fault(
     "later-calls-lost-in-streams",
@@ -163,7 +168,7 @@ one_call_limit_ignored = when(
 )
 cut_calls_claimed = hooked_fault(
     "cut-calls-claimed",
-    "If max_tokens ends a plain answer within a required call, the finish_reason is tool_calls, and there is no call.",
+    "If max_tokens ends a plain answer within a required call, the finish_reason is tool_calls, with an empty list.",
     answer=_claim_calls,
     applies_to=HAS_TOOLS,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_server.faults.blind.recipes import is_whole
 from reference_server.faults.blind.thought_recipes import THOUGHTS, thoughts_of
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 MOST_SHOWN: Final = 20
 UNLIKELY: Final = -9999.0
+HIDDEN: Final = 64  # tokens
+LIMITS: Final = ("max_tokens", "max_completion_tokens")
+GREATEST: Final = 2**31 - 1
 DETAIL: Final = (
     " [{'type': 'value_error', 'loc': ('body',), 'msg': \"Value error, see the documentation of this <server>\","
     " 'ctx': {'error': ValueError('1 & 2')}, 'url': 'https://errors.example/v/value_error'}]\n"
@@ -57,8 +61,22 @@ def _explain(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     return _lengthen(body)
 
 
+def _count_hidden(response: Json, request: ServedRequest) -> None:
+    usage, sent = response.get("usage"), request.payload
+    limits = [sent[name] for name in LIMITS if is_whole(sent.get(name), 1, GREATEST)]
+    if isinstance(usage, dict) and usage["completion_tokens"] + HIDDEN <= min(limits, default=GREATEST):
+        usage["completion_tokens"] += HIDDEN
+        usage["total_tokens"] += HIDDEN
+        usage["completion_tokens_details"] = {"reasoning_tokens": HIDDEN}
+
+
+def _date_model(response: Json, _request: ServedRequest) -> None:
+    if isinstance(response.get("model"), str):
+        response["model"] += "-2026-08-06"
+
+
 def _is_openai(contract: Contract) -> bool:
-    """Apply to dialects whose document gives very unlikely tokens one fixed number."""
+    """Apply to dialects whose document has hidden reasoning, and one number for very unlikely tokens."""
     return {"top_logprobs", "service_tier"} <= set(contract.parameters)
 
 
@@ -88,5 +106,21 @@ unlikely_tokens_floored = variation(
     applies_to=_is_openai,
 )
 long_refusals = variation(
-    "long-refusals", "Messages of refusals have thousands of characters, with quotes, signs and line ends.", refusal=_explain
+    "long-refusals",
+    "Messages of refusals have thousands of characters, with quotes, signs and line ends.",
+    refusal=_explain,
+)
+hidden_thoughts_counted = variation(
+    "hidden-thoughts-counted",
+    "The usage contains 64 tokens of reasoning that is not shown, if the limit allows them.",
+    answer=_count_hidden,
+    chunk=_count_hidden,
+    applies_to=_is_openai,
+)
+versions_in_model_names = variation(
+    "versions-in-model-names",
+    "The model of an answer is the version of the model that the request names.",
+    answer=_date_model,
+    chunk=_date_model,
+    applies_to=_is_openai,
 )

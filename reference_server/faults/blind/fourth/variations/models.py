@@ -1,4 +1,4 @@
-"""Variations of models, and of the list of models."""
+"""A variation of the list of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from reference_server.faults.blind.other_models import model_after
 from reference_server.faults.decorators import wrapping_fault
 
 if TYPE_CHECKING:
@@ -19,23 +18,6 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OTHERS: Final = 30
-
-latex_model = model_after(
-    "latex-model",
-    "The model tends to answer with formulas that contain backslashes.",
-    "What is 2 and 2?",
-    "\\(2 + 2 = 4\\), so \\[\\frac{4}{2} = 2\\] and C:\\temp\\new.",
-    "And then?",
-    "\\(\\alpha \\to \\beta\\) \\\\ \\textbf{4}",
-)
-quoting_model = model_after(
-    "quoting-model",
-    "The model tends to answer with quotes, tabs and tags.",
-    "Hello!",
-    '"Hello," it said, \'"well"\'.\t<b>"Hello"</b>',
-    "Why?",
-    "\"Because,\" it said.\t<i>'So'</i> &amp; \"so\"",
-)
 
 
 @wrapping_fault("many-models-listed", benign=True)
