@@ -59,7 +59,6 @@ whole_blocks_fail = Fault(
     always,
     lambda app, _contract: app,
     _fail_for_blocks,
-    affects="requests",
 )
 long_streams_send_all_again = streamed_text_fault(
     "long-streams-send-all-again",

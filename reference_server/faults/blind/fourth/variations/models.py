@@ -22,7 +22,7 @@ OTHERS: Final = 30
 
 @wrapping_fault("many-models-listed", benign=True)
 def many_models_listed(app: ASGIApp, contract: Contract) -> App:
-    """The list of models contains thirty others, in front of the one that is served."""
+    """The list of models also contains thirty others, which are not loaded."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         starts: list[Message] = []
@@ -37,7 +37,7 @@ def many_models_listed(app: ASGIApp, contract: Contract) -> App:
                 if listed.get("data"):
                     own = listed["data"][-1]
                     others = [{**own, "id": f"other-model-{number}"} for number in range(OTHERS)]
-                    body = orjson.dumps({**listed, "data": [*others, *listed["data"]]})
+                    body = orjson.dumps({**listed, "data": [*listed["data"], *others]})
             if starts:
                 kept = [pair for pair in starts[0]["headers"] if pair[0] != b"content-length"]
                 length = [] if message.get("more_body") else [(b"content-length", str(len(body)).encode())]
