@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 REQUESTS = {
     "first": first_requests.REQUESTS,
     "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
-    "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
     "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
+    "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

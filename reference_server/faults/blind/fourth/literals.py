@@ -1,4 +1,4 @@
-"""Blind faults of single characters in texts and forms: joiners, tags, spaces and escapes."""
+"""Blind faults of single characters in texts and forms: tags, spaces and escapes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,8 @@ from reference_server.faults.decorators import choices_of, has_parameters, hooke
 if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
-JOINER: Final = "\u200d"
 ENDS: Final = (".", "!", "?", ",")
 BASIC: Final = 0xFFFF
-
-
-def _lose_joiners(response: Json, _request: ServedRequest) -> None:
-    for choice in choices_of(response):
-        said = message_of(choice)
-        if isinstance(said.get("content"), str):
-            said["content"] = said["content"].replace(JOINER, "")
 
 
 def _lose_openers(piece: str, _state: Json, _request: ServedRequest) -> str:
@@ -52,12 +44,6 @@ def _has_escapes(sent: Json) -> bool:
     return any(isinstance(pattern, str) and "\\" in pattern for pattern in patterns)
 
 
-joiners_lost = hooked_fault(
-    "joiners-lost",
-    "Answers lack zero width joiners, so that emoji fall apart.",
-    answer=_lose_joiners,
-    chunk=_lose_joiners,
-)
 openers_of_tags_lost_in_streams = streamed_text_fault(
     "openers-of-tags-lost-in-streams", "Streams lack `<` and `</` at the ends of a piece of text.", _lose_openers
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.blind.recipes import fail, is_whole, refusing, when
+from reference_server.faults.blind.recipes import is_whole, refusing, when
 from reference_server.faults.blind.validity import allows
 from reference_server.faults.decorators import hooked_fault
 
@@ -31,12 +31,6 @@ streams_with_bad_limits_get_503 = hooked_fault(
     "streams-with-bad-limits-get-503",
     "A stream with an invalid limit is refused with the status 503.",
     refusal=_call_unavailable,
-)
-messages_as_objects_fail = when(
-    "messages-as-objects-fail",
-    "A request whose messages are an object gets a 500.",
-    lambda sent: isinstance(sent.get("messages"), dict),
-    fail,
 )
 no_choice_without_tools_refused = when(
     "no-choice-without-tools-refused",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.blind.recipes import is_number, is_whole, messages_of, per_server
+from reference_server.faults.blind.recipes import is_number, messages_of, per_server
 from reference_server.faults.decorators import choices_of, has_parameters, message_of
 from reference_server.faults.hooks import Hooks
 
@@ -15,7 +15,6 @@ MOST_BIAS: Final = 100.0
 ENDLESS: Final = 3  # requests
 LONG: Final = 120  # characters
 SHOWN: Final = 24  # characters
-GREATEST: Final = 2**31 - 1
 
 
 def _is_bias(value: Any) -> bool:
@@ -46,30 +45,6 @@ def _keep_endless() -> Hooks:
             request.payload["ignore_eos"] = True
 
     return Hooks(request=change)
-
-
-def _is_stop(value: Any) -> bool:
-    texts = [value] if isinstance(value, str) else value
-    return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) and text for text in texts)
-
-
-def _keep_refused() -> Hooks:
-    kept: Json = {}
-
-    def change(request: ServedRequest) -> None:
-        for name, value in kept.items():
-            request.payload.setdefault(name, value)
-        kept.clear()
-
-    def note(_head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-        sent = request.payload
-        if is_whole(sent.get("max_tokens"), 1, GREATEST):
-            kept["max_tokens"] = sent["max_tokens"]
-        if _is_stop(sent.get("stop")):
-            kept["stop"] = sent["stop"]
-        return body
-
-    return Hooks(request=change, refusal=note)
 
 
 def _last_text(sent: Json) -> str:
@@ -120,11 +95,6 @@ ends_stay_ignored = per_server(
     "After a request with `ignore_eos`, the next three that do not mention it ignore the end too.",
     _keep_endless,
     applies_to=has_parameters("ignore_eos"),
-)
-refused_limits_kept = per_server(
-    "refused-limits-kept",
-    "The max_tokens and stop of a request that is refused apply to the next request, if that has none.",
-    _keep_refused,
 )
 long_prompts_appear_later = per_server(
     "long-prompts-appear-later",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import orjson
-
 from reference_server.faults.decorators import choices_of, hooked_fault, wrapping_fault
 from reference_server.faults.fault_middleware import is_chat_request
-from reference_server.faults.hooks import CannedResponse
-from reference_server.faults.http_gate import answer_matching, header_of, refuse_matching
+from reference_server.faults.http_gate import header_of, refuse_matching
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,17 +37,6 @@ def chunked_requests_are_refused(app: ASGIApp, contract: Contract) -> App:
         return is_chat_request(scope, contract) and b"chunked" in header_of(scope, b"transfer-encoding").lower()
 
     return refuse_matching(app, contract, matches, 400)
-
-
-@wrapping_fault("expectations-fail")
-def expectations_fail(app: ASGIApp, contract: Contract) -> App:
-    """A request with `Expect: 100-continue` gets a 502."""
-
-    def matches(scope: Scope) -> bool:
-        return is_chat_request(scope, contract) and bool(header_of(scope, b"expect"))
-
-    _, body = contract.errors.render("engine_failure", "upstream unavailable")
-    return answer_matching(app, matches, CannedResponse(502, orjson.dumps(body)))
 
 
 def _forget_ends(chunk: Json, request: ServedRequest) -> None:
