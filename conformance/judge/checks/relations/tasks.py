@@ -49,13 +49,20 @@ def parameters_without_effect_leave_tasks_alone(
 def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> bool:
     """Return whether an answer clearly differs from the one alone, or is the same other one in both forms.
 
+    The same text ends for the same reason.
+
     White space around the texts does not count: it is trimmed by some servers in one form only.
     """
     if _texts_of(alone) == _texts_of(other):
-        return False
+        return _ends_of(alone) != _ends_of(other)
     difference = compare_answers(alone, other)
     both = streamed is not None and _texts_of(other) == _texts_of(streamed)
     return difference == "clear" or (difference == "possible" and both)
+
+
+def _ends_of(exchange: Exchange) -> list[str | None]:
+    """Return why each choice ended. Either reason may end an answer with calls; other checks judge which one."""
+    return ["stop" if finish == "tool_calls" else finish for *_, finish in shape_of(exchange).choices]
 
 
 def _texts_of(exchange: Exchange) -> list[Any]:

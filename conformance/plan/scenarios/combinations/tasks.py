@@ -27,29 +27,39 @@ ALONE: Final = "-alone"
 MORE: Final = "-more-"
 """Between the name of a task and the number of the request with more parameters."""
 STREAMED: Final = "-streamed"
-WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, Any]]] = {
-    "logprobs": {"logprobs": True, "top_logprobs": 2},
-    "stop": {"stop": ["chatproof never says this", "nor this"], "include_stop_str_in_output": False},
-    "seed": {"seed": 7},
-    "top_p": {"top_p": 0.9},
-    "top_k": {"top_k": 20},
-    "min_p": {"min_p": 0.05},
-    "n": {"n": 1},
-    "presence_penalty": {"presence_penalty": 0},
-    "frequency_penalty": {"frequency_penalty": 0},
-    "repetition_penalty": {"repetition_penalty": 1},
-    "min_tokens": {"min_tokens": 1},
-    "ignore_eos": {"ignore_eos": False},
-    "skip_special_tokens": {"skip_special_tokens": True},
-    "spaces_between_special_tokens": {"spaces_between_special_tokens": True},
-    "parallel_tool_calls": {"parallel_tool_calls": True},
-    "response_format": {"response_format": {"type": "text"}},
-    "user": {"user": "chatproof"},
-    "metadata": {"metadata": {"purpose": "test"}},
-    "store": {"store": False},
-}
-"""What leaves a greedy answer as it is, by the parameter that it needs."""
-WITH_TOOLS: Final = frozenset(("parallel_tool_calls",))
+WITHOUT_EFFECT: Final[tuple[Mapping[str, Any], ...]] = (
+    {"logprobs": True, "top_logprobs": 2},
+    {"stop": ["chatproof never says this", "nor this"], "include_stop_str_in_output": False},
+    {"seed": 7},
+    {"top_p": 0.9},
+    {"top_k": 20},
+    {"min_p": 0.05},
+    {"n": 1},
+    {"presence_penalty": 0},
+    {"frequency_penalty": 0},
+    {"repetition_penalty": 1},
+    {"min_tokens": 1},
+    {"ignore_eos": False},
+    {"skip_special_tokens": True},
+    {"spaces_between_special_tokens": True},
+    {"parallel_tool_calls": True},
+    {"response_format": {"type": "text"}},
+    {"user": "chatproof"},
+    {"metadata": {"purpose": "test"}},
+    {"store": False},
+)
+"""What leaves a greedy answer as it is. Each needs the first of its parameters."""
+EMPTY: Final[tuple[Mapping[str, Any], ...]] = (
+    {"stop": []},
+    {"stop_token_ids": []},
+    {"bad_words": []},
+    {"logit_bias": {}},
+    {"metadata": {}},
+)
+"""What is as good as left out, as far as a contract allows it."""
+WITH_TOOLS: Final = "parallel_tool_calls"
+LIMIT: Final = "max_tokens"
+NEWER_LIMIT: Final = "max_completion_tokens"
 WEATHER: Final = {
     "type": "function",
     "function": {
@@ -76,6 +86,7 @@ CODE: Final = {
     "required": ["name", "age"],
     "additionalProperties": False,
 }
+ASKED_TWICE: Final = {"role": "user", "content": "What is the weather in Rome and in Paris?"}
 ASKED: Final = {"role": "user", "content": "What is the weather in Rome?"}
 
 
@@ -84,6 +95,7 @@ class Task:
     """One kind of request, and the capabilities that it needs. `tokens` is the limit of its answer.
 
     varied: whether it is also sent with parameters that change the answer, which then has to keep its form.
+    empty: whether it is also sent with empty lists. renamed: whether it is also sent with the other name of the limit.
     """
 
     name: str
@@ -91,6 +103,8 @@ class Task:
     body: Mapping[str, Any]
     capabilities: frozenset[str] = frozenset()
     varied: bool = False
+    empty: bool = False
+    renamed: bool = False
 
 
 TASKS: Final = (
@@ -107,7 +121,7 @@ TASKS: Final = (
         frozenset(("structured_output",)),
         varied=True,
     ),
-    Task("call", 48, {"messages": [ASKED], "tools": [WEATHER]}, frozenset(("tools",)), varied=True),
+    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",)), varied=True),
     Task(
         "result",
         12,
@@ -120,6 +134,7 @@ TASKS: Final = (
             "tools": [WEATHER],
         },
         frozenset(("tools",)),
+        renamed=True,
     ),
     Task(
         "thoughts",
@@ -133,15 +148,16 @@ TASKS: Final = (
     ),
     Task(
         "turns",
-        12,
+        24,
         {
             "messages": [
                 {"role": "system", "content": "Answer in one short sentence."},
                 {"role": "user", "content": "What is the capital of France? – Zoë 🙂"},
                 {"role": "assistant", "content": "Paris is the capital of France."},
-                {"role": "user", "content": "Tell me a story about the sea"},
+                {"role": "user", "content": "And of Italy?"},
             ]
         },
+        empty=True,
     ),
 )
 
@@ -162,8 +178,7 @@ def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
 def write_alone(task: Task, contract: Contract, allowed: AllowedBodies) -> Body | None:
     """Return the greedy request of a task; None if the contract forbids it, or the server lacks a capability."""
     known = list_supported(contract)
-    limit = "max_tokens" if "max_tokens" in known else "max_completion_tokens"
-    alone = {**task.body, limit: task.tokens, "temperature": 0}
+    alone = {**task.body, LIMIT if LIMIT in known else NEWER_LIMIT: task.tokens, "temperature": 0}
     supported = task.capabilities <= contract.capabilities.keys() and alone.keys() <= known
     return alone if supported and allowed.allows(alone) else None
 
@@ -181,27 +196,37 @@ def _steps(task: Task, contract: Contract) -> Iterator[Step]:
         return
     yield Step(f"{task.name}{ALONE}", body=alone)
     usage = {"stream_options": {"include_usage": True}} if "stream_options" in known else {}
-    for number, body in enumerate(_add_others(alone, allowed, known), 1):
+    for number, body in enumerate(_add_others(task, alone, allowed, known), 1):
         yield Step(f"{task.name}{MORE}{number}", body=body)
         streamed = {**body, "stream": True, **usage}
         if "stream" in known and allowed.allows(streamed):
             yield Step(f"{task.name}{MORE}{number}{STREAMED}", body=streamed)
 
 
-def _add_others(alone: Body, allowed: AllowedBodies, known: set[str]) -> Iterator[Body]:
+def _add_others(task: Task, alone: Body, allowed: AllowedBodies, known: set[str]) -> Iterator[Body]:
     """Yield a body with the parameters that may be sent together, until each that is allowed at all was in one."""
-    waiting = {name: _usable(values, known) for name, values in WITHOUT_EFFECT.items() if name in known}
-    if "tools" not in alone:
-        waiting = {name: values for name, values in waiting.items() if name not in WITH_TOOLS}
-    waiting = {name: values for name, values in waiting.items() if not values.keys() & alone.keys()}
-    waiting = {name: values for name, values in waiting.items() if allowed.allows({**alone, **values})}
+    written = (*WITHOUT_EFFECT, *(EMPTY if task.empty else ()))
+    waiting = [usable for values in written if (usable := list_usable(values, alone, known, allowed))]
     while waiting:
-        body = dict(alone)
-        for name, values in list(waiting.items()):
-            if allowed.allows({**body, **values}):
-                body |= waiting.pop(name)
+        body = _rename_limit(alone, allowed, known) if task.renamed else dict(alone)
+        for values in list(waiting):
+            if not values.keys() & body.keys() and allowed.allows({**body, **values}):
+                body |= values
+                waiting.remove(values)
         yield body
 
 
-def _usable(values: Mapping[str, Any], known: set[str]) -> Body:
-    return {name: value for name, value in values.items() if name in known}
+def list_usable(values: Mapping[str, Any], alone: Body, known: set[str], allowed: AllowedBodies) -> Body:
+    """Return those of the parameters that the server supports; empty if the task cannot be sent with them."""
+    first = next(iter(values))
+    usable = {name: value for name, value in values.items() if name in known}
+    needless = first == WITH_TOOLS and "tools" not in alone
+    if first not in known or needless or usable.keys() & alone.keys() or not allowed.allows({**alone, **usable}):
+        return {}
+    return usable
+
+
+def _rename_limit(alone: Body, allowed: AllowedBodies, known: set[str]) -> Body:
+    """Return the body with the other name of the limit, if the contract has both."""
+    renamed = {NEWER_LIMIT if name == LIMIT else name: value for name, value in alone.items()}
+    return renamed if NEWER_LIMIT in known and allowed.allows(renamed) else dict(alone)
