@@ -79,7 +79,13 @@ def _text_of(choice: tuple[Any, ...]) -> str:
 
 
 def _lacks_its_end(base: Exchange, other: Exchange, first: str, second: str) -> bool:
-    """Return whether one answer is the beginning of the other, although as many tokens are counted for both."""
+    """Return whether one answer is the beginning of the other, although as many tokens are counted for both.
+
+    Not judged next to stop strings, which some documents leave out of one form only.
+    """
+    sent: Any = base.request_json
+    if not isinstance(sent, dict) or sent.get("stop"):
+        return False
     counts = [(exchange.usage or {}).get("completion_tokens") for exchange in (base, other)]
     shorter, longer = sorted((first.strip(), second.strip()), key=len)
     return counts[0] is not None and counts[0] == counts[1] and shorter != longer and longer.startswith(shorter)

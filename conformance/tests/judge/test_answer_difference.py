@@ -32,6 +32,21 @@ def answer(text: str, *gaps: float, temperature: float = 0, reasoning: str = "")
     return plain({"choices": [choice]}, request=Request("POST", "http://h/v1", (), sent))
 
 
+@pytest.mark.parametrize(
+    ("stop", "counted", "expected"), [(None, 6, "clear"), (None, 5, "possible"), ("f", 6, "possible")]
+)
+def test_an_answer_that_lacks_its_end_is_another_one_if_as_many_tokens_are_counted(
+    stop: str | None, counted: int, expected: str
+) -> None:
+    def counting(text: str, tokens: int) -> Exchange:
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        sent = json.dumps({"temperature": 0, "messages": [], "stop": stop}).encode()
+        body = {"choices": [choice], "usage": {"completion_tokens": tokens}}
+        return plain(body, request=Request("POST", "http://h/v1", (), sent))
+
+    assert expected == compare_answers(counting("abcdef", 6), counting("abcde", counted))
+
+
 def alternative(token: str, logprob: float) -> dict[str, Any]:
     return {"token": token, "logprob": logprob}
 
