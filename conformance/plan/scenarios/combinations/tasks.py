@@ -124,7 +124,7 @@ TASKS: Final = (
     Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",)), varied=True),
     Task(
         "result",
-        12,
+        6,
         {
             "messages": [
                 ASKED,
@@ -154,7 +154,7 @@ TASKS: Final = (
                 {"role": "system", "content": "Answer in one short sentence."},
                 {"role": "user", "content": "What is the capital of France? – Zoë 🙂"},
                 {"role": "assistant", "content": "Paris is the capital of France."},
-                {"role": "user", "content": "And of Italy?"},
+                {"role": "user", "content": "Count from 1 to 5"},
             ]
         },
         empty=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.blind.recipes import is_whole
+from reference_server.faults.blind.recipes import is_number
 from reference_server.faults.blind.thought_recipes import THOUGHTS, thoughts_of
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 
@@ -63,7 +63,7 @@ def _explain(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
 
 def _count_hidden(response: Json, request: ServedRequest) -> None:
     usage, sent = response.get("usage"), request.payload
-    limits = [sent[name] for name in LIMITS if is_whole(sent.get(name), 1, GREATEST)]
+    limits = [sent[name] for name in LIMITS if is_number(sent.get(name), 1, GREATEST)]
     if isinstance(usage, dict) and usage["completion_tokens"] + HIDDEN <= min(limits, default=GREATEST):
         usage["completion_tokens"] += HIDDEN
         usage["total_tokens"] += HIDDEN
