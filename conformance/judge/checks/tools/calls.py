@@ -38,7 +38,7 @@ def find_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
 def _complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     """Return (path, call) for every complete tool call: the last one of a choice that was cut off may not be complete.
 
-    Raises NotExercised if there is none.
+    Raises NotExercised if no call is complete.
     """
     complete = [
         (f"/choices/{index}/message/tool_calls/{at}", call)
