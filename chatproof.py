@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 HELP_OPTIONS = ("-h", "--help")
 CONTEXT_SETTINGS = {"help_option_names": HELP_OPTIONS}
+PROGRAM = "chatproof"
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 OWN_PACKAGES = ("conformance", "loadtests", "openapi", "reference_server")
 PUBLIC = {
@@ -167,6 +168,20 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
 }
 
 
+class UnknownCommand(click.UsageError):
+    """The first word of the command line, or of a group, is not the name of a command."""
+
+
+PARSING_ERRORS = (
+    UnknownCommand,
+    click.BadParameter,  # also missing parameters
+    click.NoSuchOption,
+    click.BadOptionUsage,
+    click.BadArgumentUsage,
+)
+"""The errors that the help of a command explains."""
+
+
 class LazyGroup(click.Group):
     """A click group that imports a command's module when the command runs, not when the help lists it."""
 
@@ -184,20 +199,33 @@ class LazyGroup(click.Group):
         name, rest = args[0], args[1:]
         entry = self._entries.get(name)
         if entry is None:
-            raise click.UsageError(f"No such command {name!r}{_suggestion(name, self._entries)}", ctx)
-        if (
-            isinstance(entry, CommandGroup)
-            and entry.default
-            and not (rest and rest[0] in {*entry.commands, *HELP_OPTIONS})
-        ):
+            raise UnknownCommand(f"No such command {name!r}{_suggestion(name, self._entries)}", ctx)
+        if isinstance(entry, CommandGroup) and entry.default and not (rest and rest[0] in entry.commands):
             word = rest[0] if rest else ""
             if word.isalpha() and (suggestion := _suggestion(word, entry.commands)):
                 line = (
                     f"{name!r} has no command {word!r}{suggestion} To test a server of that name, write http://{word}"
                 )
                 raise click.UsageError(line, ctx)
-            return name, _load(self._path(name, ctx), entry.commands[entry.default]), rest
+            return name, _load_default(self._path(name, ctx), entry, entry.default), rest
         return super().resolve_command(ctx, args)
+
+    def main(self, *arguments: Any, standalone_mode: bool = True, **settings: Any) -> Any:
+        """Run the command line. Every error is one line that begins with the name of the program."""
+        if not standalone_mode:
+            return super().main(*arguments, standalone_mode=False, **settings)
+        try:
+            code = super().main(*arguments, standalone_mode=False, **{**settings, "prog_name": PROGRAM})
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            click.echo(f"{PROGRAM}: {_format_error(error)}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo(f"{PROGRAM}: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         """Run the command line as the process's main program."""
@@ -302,6 +330,15 @@ def _safe_stream(stream: TextIO | None, number: int) -> TextIO:
     )
 
 
+def _format_error(error: click.ClickException) -> str:
+    """Return an error on one line; the user's mistakes with the command that prints the help."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, PARSING_ERRORS) else None
+    if context is None or not context.help_option_names:
+        return message
+    return f"{message.removesuffix('.')} (see `{context.command_path} {context.help_option_names[-1]}`)"
+
+
 def _suggestion(word: str, known: Mapping[str, object]) -> str:
     from openapi.did_you_mean import suggest
 
@@ -317,6 +354,16 @@ def _load(path: str, entry: Command) -> click.Command:
         _raise_if_extra_missing(path, entry, error)
         raise
     return command  # type: ignore[no-any-return]
+
+
+def _load_default(path: str, group: CommandGroup, default: str) -> click.Command:
+    """Import the default command of a group. Its help also lists the other commands of the group."""
+    command = _load(path, group.commands[default])
+    others = {name: entry.help for name, entry in group.commands.items() if name != default}
+    width = max(map(len, others), default=0)
+    lines = (f"  {name:<{width}}  {text}" for name, text in others.items())
+    command.epilog = "\n".join(("\b", f"Commands of `{PROGRAM} {path}`:", *lines))
+    return command
 
 
 def _raise_if_extra_missing(path: str, entry: Command, error: ModuleNotFoundError) -> None:

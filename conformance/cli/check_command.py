@@ -86,7 +86,8 @@ def check(
     """Judge a chat-completions server, or the embedded server if no URL is given.
 
     The URL is http://HOST:PORT, with a path prefix if the server has one, or the full endpoint. The results are written
-    to results.json unless --report names another json file.
+    to results.json unless --report names another json file. If nothing was exchanged, results.json is left as it is,
+    and only the reports that --report names are written.
 
     Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
     failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
@@ -100,7 +101,9 @@ def check(
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY_DIALECT else [dialect or DEFAULT_DIALECT]
         contracts = [load_contract(name) for name in chosen]
         report_options = report_files.parse_options(reports, (("json", report_files.RESULTS),))
-        files = _name_files(report_options, [contract.name for contract in contracts])
+        dialects = [contract.name for contract in contracts]
+        files = _name_files(report_options, dialects)
+        requested = _name_files(report_files.parse_options(reports), dialects)
         secret = read_secret(api_key_env)
         options = RunOptions(
             url=url or "",
@@ -142,9 +145,11 @@ def check(
                     outcome = judge_server(options, secret, console, clients=clients)
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
-                    report_files.write_reports(files[contract.name], results, console)
+                    report_files.write_reports(requested[contract.name], results, console)
                     raise
-            report_files.write_reports(files[contract.name], outcome.results, console)
+            # A run without any exchange must not replace the results of an earlier one.
+            written = files if outcome.results["exchanges"] else requested
+            report_files.write_reports(written[contract.name], outcome.results, console)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
     if len(codes) > 1 and not (dry_run or list_only):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from conformance.cli.options import OPTIONS
+from openapi.duration import Duration, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,10 +39,17 @@ def _decorator(option: SuiteOption) -> Callable[[Command], Command]:
         *names,
         type=_type(option),
         default=option.default,
-        show_default=bool(option.default),
+        show_default=_default(option),
         metavar=option.metavar,
         help=option.help,
     )
+
+
+def _default(option: SuiteOption) -> bool | str:
+    """Return the default as the help shows it, or whether it does."""
+    if option.kind == "duration" and isinstance(option.default, float) and option.default:
+        return format_duration(option.default)
+    return bool(option.default)
 
 
 def _type(option: SuiteOption) -> click.ParamType[Any]:
@@ -51,6 +59,8 @@ def _type(option: SuiteOption) -> click.ParamType[Any]:
         return click.IntRange(option.minimum, option.maximum)
     if option.kind == "choice":
         return click.Choice(option.choices)
+    if option.kind == "duration":
+        return Duration(positive=option.above)
     if option.kind == "number":
         return click.FloatRange(min=option.minimum, min_open=option.above)
     return click.STRING

@@ -38,7 +38,7 @@ class Option:
 
 
 OPTIONS: Final = (
-    Option("dialect", "NAME", DIALECT, "API dialect of the requests."),
+    Option("dialect", "NAME", DIALECT, "API dialect of the requests; required for a URL."),
     Option("model", "NAME", "", "Model to request; default: the dialect's."),
     Option("api-key-env", "VAR", "", "Environment variable that contains the API key.", web=False),
     Option("header", "NAME: VALUE", (), "Additional header for every request, repeatable.", web=False),

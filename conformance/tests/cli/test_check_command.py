@@ -25,18 +25,59 @@ UNREACHABLE = "http://127.0.0.1:9"
 
 
 def one_line(result: CommandResult, code: int) -> str:
-    """The one line on stderr of a command that judged nothing. Only for an unreachable server it wrote its results."""
-    assert code == result.code, result.stderr
-    assert "Traceback" not in result.stdout + result.stderr
+    """The one line on stderr of a command that judged nothing and wrote no file."""
+    assert (code, "") == (result.code, result.stdout), result.stderr
+    assert "Traceback" not in result.stderr
     (line,) = result.stderr.splitlines()
     assert line.startswith("chatproof: ")
-    files = ["results.json"] if code == exit_codes.UNREACHABLE else []
-    assert [path.name for path in result.folder.iterdir()] == files
-    if code == exit_codes.UNREACHABLE:
-        assert result.stdout == "json written to results.json\n"
-        assert (result.results["verdict"], result.results["requirements"]) == ("inconclusive", [])
-        assert result.results["run"]["exhausted"].startswith("the server cannot be judged: ")
+    assert [] == [*result.folder.iterdir()]
     return line
+
+
+def test_a_run_that_exchanges_nothing_keeps_the_results_of_the_run_before(
+    tmp_path: Path, chatproof: Callable[..., CommandResult]
+) -> None:
+    (tmp_path / "results.json").write_text("of the run before", encoding="utf-8")
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--report", "markdown=page.md")
+    assert (3, "markdown written to page.md\n") == (result.code, result.stdout)
+    assert "of the run before" == (tmp_path / "results.json").read_text(encoding="utf-8")
+
+
+def test_a_requested_report_on_a_server_that_cannot_be_judged_says_why(chatproof: Callable[..., CommandResult]) -> None:
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--report", "json=results.json")
+    assert (3, "json written to results.json\n") == (result.code, result.stdout)
+    assert (result.results["verdict"], result.results["requirements"]) == ("inconclusive", [])
+    assert result.results["run"]["exhausted"].startswith("the server cannot be judged: ")
+
+
+@pytest.mark.parametrize(
+    ("url", "causes"),
+    [
+        (UNREACHABLE, ("refuses connections", "check the host and the port", "--wait TIME")),
+        ("http://no-such-host.invalid", ("cannot be resolved", "check the host")),
+    ],
+)
+def test_an_error_about_the_address_names_the_likely_cause(
+    chatproof: Callable[..., CommandResult], url: str, causes: tuple[str, ...]
+) -> None:
+    line = one_line(chatproof("check", url, "--dialect", "mindie"), 3)
+    assert [] == [cause for cause in causes if cause not in line]
+
+
+def test_https_to_a_server_without_tls_suggests_http(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    url = honest.replace("http:", "https:")
+    line = one_line(chatproof("check", url, "--dialect", "mindie"), 3)
+    assert line.endswith(f"the server does not use TLS. Did you mean {honest}?")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/completions", "/v1/models", "/v1/embeddings", "/docs", "/openapi.json", "/v1/v1"]
+)
+def test_a_wrong_path_suggests_the_url_of_the_server(
+    honest: str, chatproof: Callable[..., CommandResult], path: str
+) -> None:
+    line = one_line(chatproof("check", f"{honest}{path}", "--dialect", "mindie"), 3)
+    assert line.endswith(f". Did you mean {honest}?")
 
 
 def test_a_conformant_server_gives_0_and_a_results_file(honest: str, chatproof: Callable[..., CommandResult]) -> None:
@@ -58,7 +99,7 @@ def test_a_violated_should_gives_1_only_with_strict(honest: str, chatproof: Call
 
 def test_a_server_that_does_not_listen_gives_3_and_one_line(chatproof: Callable[..., CommandResult]) -> None:
     result = chatproof("check", UNREACHABLE, "--dialect", "mindie")
-    assert "refuses connections: nothing listens there; --wait S waits for a server" in one_line(result, 3)
+    assert "refuses connections: nothing listens there" in one_line(result, 3)
 
 
 def test_an_unknown_host_name_gives_3(chatproof: Callable[..., CommandResult]) -> None:
