@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -25,10 +26,13 @@ from conformance.plan.scenarios.schemathesis_cases import Draw, require_fuzz_for
 from conformance.record import BudgetLimits
 from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
+from conformance.report.results_file import read_results
 from conformance.report.writers import plan_preview, report_files, terminal
+from conformance.report.writers.progress_bar import ProgressBar
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.drafting import draft, require_matching_patterns, require_matching_waivers
+from conformance.run.live_judging import LiveJudging
 from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.console import make_console
 from openapi.contract.contract import names
@@ -39,7 +43,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.plan.depth import Depth
+    from conformance.plan.plan import Plan
     from conformance.record import Record
+    from conformance.report.waivers import Waiver
     from conformance.run.session import RunOutcome
     from openapi.contract.contract import Contract
 
@@ -48,9 +54,9 @@ if TYPE_CHECKING:
 @click.argument("url", required=False)
 @add_options(
     "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run",
-    "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file",
-    "--clients", "--report",
+    "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict",
+    "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait",
+    "--insecure", "--ca-file", "--clients", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -63,6 +69,8 @@ def check(
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
+    last_failed: bool,
+    fail_fast: bool,
     depth: Depth,
     coverage: int,
     fuzz: int,
@@ -104,6 +112,11 @@ def check(
         dialects = [contract.name for contract in contracts]
         files = _name_files(report_options, dialects)
         requested = _name_files(report_files.parse_options(reports), dialects)
+        if last_failed:
+            only = failed_before(files, only, topics)
+            if not only:
+                console.print("no requirement failed in the run before; nothing was sent")
+                sys.exit(exit_codes.CONFORMANT)
         secret = read_secret(api_key_env)
         options = RunOptions(
             url=url or "",
@@ -142,7 +155,8 @@ def check(
                         server = stack.enter_context(embedded_server.serve(contract))
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
-                    outcome = judge_server(options, secret, console, clients=clients)
+                    file = next(str(path) for kind, path in files[contract.name] if kind == "json")
+                    outcome = judge_server(options, secret, console, file, clients=clients, fail_fast=fail_fast)
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(requested[contract.name], results, console)
@@ -157,14 +171,25 @@ def check(
     sys.exit(exit_codes.worst(codes))
 
 
-def judge_server(options: RunOptions, secret: Secret | None, console: Console, *, clients: bool = False) -> RunOutcome:
-    """Judge one server by one dialect, and print the progress and the results."""
+def judge_server(
+    options: RunOptions,
+    secret: Secret | None,
+    console: Console,
+    file: str,
+    *,
+    clients: bool = False,
+    fail_fast: bool = False,
+) -> RunOutcome:
+    """Judge one server by one dialect, and print the progress and the results.
+
+    file: where the results will be written, for the commands that read them.
+    """
 
     async def run() -> RunOutcome:
         with console.status(f"requesting the models of {escape(options.url)}"):
             prepared = await prepare_server(options, secret)
         plan = prepared.plan
-        line = terminal.plan_line(
+        line = terminal.plan_lines(
             prepared.contract.name,
             prepared.target.chat_url,
             prepared.model,
@@ -174,19 +199,59 @@ def judge_server(options: RunOptions, secret: Secret | None, console: Console, *
             tokens=plan.tokens,
         )
         console.print(line, soft_wrap=True)
-        with terminal.ProgressBar(console, prepared.requests) as bar:
+        expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))
+        with ProgressBar(console, expected) as bar:
+            live = LiveJudging(
+                plan,
+                prepared.model,
+                bar.show_failure,
+                strict=options.strict,
+                fail_fast=fail_fast,
+                accepted=_accepted(options.waivers, plan),
+            )
 
             def show_progress(record: Record) -> None:
-                scenario, _ = next(reversed(record.exchanges), ("", ""))
-                bar.update(len(record.exchanges) + len(record.missing), scenario)
+                live.note(record)
+                bar.update(record)
 
-            return await send(prepared, secret, show_progress)
+            judging = asyncio.create_task(live.run())
+            try:
+                return await send(prepared, secret, show_progress)
+            finally:
+                judging.cancel()
 
     outcome = asyncio.run(run())
     if clients:
         outcome = replace(outcome, results=add_clients(outcome.results))
-    terminal.write(outcome.results, console)
+    terminal.write(outcome.results, console, file)
     return outcome
+
+
+def failed_before(
+    files: dict[str, list[tuple[str, Path]]], only: tuple[str, ...], topics: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the requirements that failed in the run before, from the first json report.
+
+    Raise UsageError together with other selections, for several dialects, and for a run by another dialect.
+    """
+    if only or topics or len(files) > 1:
+        raise UsageError("--last-failed, --only, --topic and --dialect all are mutually exclusive")
+    ((dialect, reports),) = files.items()
+    path = next(path for kind, path in reports if kind == "json")
+    if not path.exists():
+        raise UsageError(f"--last-failed: there is no {path}: run without the option first")
+    results = read_results(path)
+    if results["target"]["dialect"] != dialect:
+        raise UsageError(f"--last-failed: {path} is of a run by {results['target']['dialect']}, not {dialect}")
+    rows = (row for row in results["requirements"] if row["fails"] and row["check"] != "waivers.needed")
+    return tuple(row["id"] for row in rows if not row["id"].startswith("capability."))
+
+
+def _accepted(accepted: tuple[Waiver, ...], plan: Plan) -> set[str]:
+    """Return the requirements of a plan whose failure a waiver accepts today."""
+    today = datetime.now(UTC).date()
+    names = {assertion.requirement.id for assertion in plan.assertions}
+    return {name for name in names if waivers.find_waiver(accepted, name, today)}
 
 
 def _name_files(reports: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:

@@ -96,6 +96,18 @@ OPTIONS: Final = {
             parameter="topics",
         ),
         SuiteOption(
+            "--last-failed",
+            "Only the requirements that failed in the run before, as its json report or results.json states them",
+            kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
+            "--fail-fast",
+            "Send nothing more after the first failure that a single answer shows",
+            kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
             "--depth",
             "How much to send: a smoke test, the usual run, or every request, also those that --only and --topic leave"
             " out",

@@ -239,6 +239,14 @@ USAGE = {
     "an incomplete URL": (("check", "http://[::1", "--dialect", "mindie"), "http://[::1"),
     "a key in the URL": (("check", "http://me:secret@h", "--dialect", "mindie"), "--api-key-env"),
     "an unknown file of authorities": (("check", UNREACHABLE, "--dialect", "mindie", "--ca-file", "no.pem"), "no.pem"),
+    "last failed without a run before": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--last-failed"),
+        "there is no results.json: run without the option first",
+    ),
+    "two selections": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--last-failed", "--topic", "stream"),
+        "mutually exclusive",
+    ),
     "no such check": (("checks", "show", "stream.done"), "stream.done-last"),
     "a misspelt check": (("checks", "show", "stream.dne-last"), "similar checks: stream.done-last"),
     "an unknown dialect of checks": (("checks", "list", "--dialect", "telnet"), "mindie-2.3"),
@@ -369,3 +377,42 @@ def test_the_help_lists_the_options(chatproof: Callable[..., CommandResult]) -> 
     assert result.code == 0
     for option in ("--dialect", "--only", "--strict", "--dry-run", "--max-requests", "--max-time", "--report"):
         assert option in result.stdout
+
+
+def without_done(sent: Sent, reply: Reply) -> Reply:
+    """Leave the last event of every stream out."""
+    pieces = tuple(piece for piece in reply.pieces if b"[DONE]" not in piece)
+    return replace(reply, pieces=tuple(piece.replace(b"data: [DONE]\n\n", b"") for piece in pieces))
+
+
+def test_failures_are_shown_while_the_run_goes_on_and_the_last_failed_are_sent_alone(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    with FaultyProxy(honest, on_replies(without_done)) as server:
+        words = ("check", server.url, "--dialect", "mindie")
+        whole = chatproof(*words, "--topic", "stream")
+        again = chatproof(*words, "--last-failed")
+    assert (1, 1) == (whole.code, again.code), whole.stderr + again.stderr
+    live, shown = whole.stdout.index("FAIL MUST stream.done-last greedy"), whole.stdout.index("FAIL  MUST stream.done-")
+    assert live < shown
+    assert ["stream.done-last"] == [row["id"] for row in again.results["requirements"] if row["fails"]]
+    assert again.results["run"]["requests"] < whole.stdout.count("\n") + 40
+    assert ["stream.done-last"] == again.results["run"]["only"]
+
+
+def test_a_run_ends_at_the_first_failure_if_asked_and_is_not_conformant(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    with FaultyProxy(honest, on_replies(without_done)) as server:
+        result = chatproof("check", server.url, "--dialect", "mindie", "--topic", "stream", "--fail-fast")
+    assert 1 == result.code
+    assert "nonconformant" == result.results["verdict"]
+    assert "--fail-fast: stream.done-last failed" == result.results["run"]["exhausted"]
+    assert len(result.results["exchanges"]) < 40
+
+
+def test_nothing_is_sent_if_nothing_failed_before(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    words = ("check", honest, "--dialect", "mindie", "--only", "conversation")
+    assert 0 == chatproof(*words).code
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--last-failed")
+    assert (0, "no requirement failed in the run before; nothing was sent\n") == (result.code, result.stdout)
