@@ -68,6 +68,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
     "check": Command("conformance.cli.check_command:check", "Test a chat-completions server for conformance."),
     "judge": Command("conformance.cli.recorded_run_commands:judge", "Judge a recorded run again, offline."),
     "replay": Command("conformance.cli.recorded_run_commands:replay_one", "Send one recorded request again."),
+    "explain": Command(
+        "conformance.cli.guidance.explain_command:explain", "Explain a requirement and how to fix a server."
+    ),
     "load": CommandGroup(
         "Load-test a chat-completions server.",
         {
@@ -165,6 +168,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "show": Command("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
+    "completion": Command(
+        "conformance.cli.guidance.completion:completion", "Print the script of completion for a shell."
+    ),
 }
 
 
@@ -210,12 +216,12 @@ class LazyGroup(click.Group):
             return name, _load_default(self._path(name, ctx), entry, entry.default), rest
         return super().resolve_command(ctx, args)
 
-    def main(self, *arguments: Any, standalone_mode: bool = True, **settings: Any) -> Any:
+    def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **settings: Any) -> Any:
         """Run the command line. Every error is one line that begins with the name of the program."""
-        if not standalone_mode:
-            return super().main(*arguments, standalone_mode=False, **settings)
+        if not settings.pop("standalone_mode", True):
+            return super().main(args, prog_name, *rest, standalone_mode=False, **settings)
         try:
-            code = super().main(*arguments, standalone_mode=False, **{**settings, "prog_name": PROGRAM})
+            code = super().main(args, PROGRAM, *rest, standalone_mode=False, **settings)
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)

@@ -28,6 +28,7 @@ from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
 from conformance.report.results_file import read_results
 from conformance.report.writers import plan_preview, report_files, terminal
+from conformance.report.writers.evidence import RESULTS_FILE
 from conformance.report.writers.progress_bar import ProgressBar
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
@@ -156,7 +157,7 @@ def check(
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
                     file = next(str(path) for kind, path in files[contract.name] if kind == "json")
-                    outcome = judge_server(options, secret, console, file, clients=clients, fail_fast=fail_fast)
+                    outcome = judge_server(options, secret, console, file=file, clients=clients, fail_fast=fail_fast)
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(requested[contract.name], results, console)
@@ -175,8 +176,8 @@ def judge_server(
     options: RunOptions,
     secret: Secret | None,
     console: Console,
-    file: str,
     *,
+    file: str = RESULTS_FILE,
     clients: bool = False,
     fail_fast: bool = False,
 ) -> RunOutcome:
@@ -239,7 +240,7 @@ def failed_before(
     ((dialect, reports),) = files.items()
     path = next(path for kind, path in reports if kind == "json")
     if not path.exists():
-        raise UsageError(f"--last-failed: there is no {path}: run without the option first")
+        raise UsageError(f"--last-failed: {path} is missing: run without the option first")
     results = read_results(path)
     if results["target"]["dialect"] != dialect:
         raise UsageError(f"--last-failed: {path} is of a run by {results['target']['dialect']}, not {dialect}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from conformance.cli.guidance.completion import COMPLETIONS
 from conformance.cli.options import OPTIONS
-from openapi.duration import Duration, format_duration
+from openapi.option_types.duration import Duration, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +32,11 @@ def add_options(*names: str) -> Callable[[Command], Command]:
 
 def _decorator(option: SuiteOption) -> Callable[[Command], Command]:
     names = [name for name in (option.name, option.short, option.parameter) if name is not None]
+    completion: Any = {"shell_complete": COMPLETIONS[option.name]} if option.name in COMPLETIONS else {}
     if option.kind == "flag":
         return click.option(*names, is_flag=True, help=option.help)
     if option.repeatable:
-        return click.option(*names, multiple=True, metavar=option.metavar, help=option.help)
+        return click.option(*names, multiple=True, metavar=option.metavar, help=option.help, **completion)
     return click.option(
         *names,
         type=_type(option),
@@ -42,6 +44,7 @@ def _decorator(option: SuiteOption) -> Callable[[Command], Command]:
         show_default=_default(option),
         metavar=option.metavar,
         help=option.help,
+        **completion,
     )
 
 

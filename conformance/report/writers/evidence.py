@@ -80,7 +80,7 @@ class Reproduction:
         What compares several answers is reproduced by `chatproof replay`, which sends all of their requests.
         """
         first = row["findings"][0]["exchange"] if row["findings"] else None
-        if first not in self._exchanges:
+        if first is None or first not in self._exchanges:
             return None
         check = self._checks.get(row["check"])
         if check is not None and check.is_relation:

@@ -120,7 +120,7 @@ def _labelled(label: str, text: str, style: str, console: Console) -> Iterator[T
     indent = f"{INDENT}{label:<{LABEL}}" if label else INDENT
     lines: Sequence[Text] = [Text(text, style)]
     if console.is_terminal:
-        lines = Text(text, style).wrap(console, max(LABEL, console.width - len(indent)))
+        lines = [*Text(text, style).wrap(console, max(LABEL, console.width - len(indent)))]
     for number, line in enumerate(lines):
         yield Text.assemble((indent if number == 0 else " " * len(indent), "dim"), line)
 
