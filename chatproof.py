@@ -218,10 +218,11 @@ class LazyGroup(click.Group):
 
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **settings: Any) -> Any:
         """Run the command line. Every error is one line that begins with the name of the program."""
+        run: Any = super().main
         if not settings.pop("standalone_mode", True):
-            return super().main(args, prog_name, *rest, standalone_mode=False, **settings)
+            return run(args, prog_name, *rest, standalone_mode=False, **settings)
         try:
-            code = super().main(args, PROGRAM, *rest, standalone_mode=False, **settings)
+            code = run(args, PROGRAM, *rest, standalone_mode=False, **settings)
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)

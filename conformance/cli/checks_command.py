@@ -10,8 +10,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.cli.guidance.completion import complete_checks, complete_dialects
 from conformance.cli.exit_codes import USAGE
+from conformance.cli.guidance.completion import complete_checks, complete_dialects
 from conformance.cli.trace_command import build_coverage_map, trace_sentences
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks

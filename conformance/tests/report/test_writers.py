@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import hashlib
 import io
 import json
 import re
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
@@ -183,59 +180,6 @@ def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> N
     assert before == json.dumps(content, default=list)
 
 
-class Page(HTMLParser):
-    """The tags, the attributes and the text of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.seen = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        self.seen += data
-
-
-def test_html_contains_the_text_of_a_server_only_as_text(attacked: dict[str, Any]) -> None:
-    written = page.write(attacked)
-    read = Page()
-    read.feed(written)
-    safe_tags = {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "span", "dl", "dt", "dd", "details", "summary",
-        "p", "br", "code", "pre", "table", "tr", "td", "th",
-    }  # fmt: skip
-    assert set() == read.tags - safe_tags
-    assert set() == read.attributes - {"lang", "charset", "http-equiv", "content", "name", "class", "open"}
-    assert "default-src 'none'" in written
-    assert not CONTROL.search(written)
-    written.encode()
-
-
-def test_the_page_lists_failures_first_and_folds_outcomes_that_need_no_action(
-    read_good: Callable[[str], Good],
-) -> None:
-    content = results_with_failures(read_good("mindie-2.3"))
-    _, listed = page.write(content).split("<h2>All requirements</h2>")
-    groups = re.findall(r'<details( open)?><summary><span class="w (\w+)">\2</span> (\d+)', listed)
-    order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
-    counts = {name: str(count) for name, count in content["counts"].items() if count}
-    assert [(name, counts[name]) for name in order if name in counts] == [(name, count) for _, name, count in groups]
-    assert ["OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE"] == [name for opened, name, _ in groups if not opened]
-    assert listed.count("<tr><td>") == len(content["requirements"])
-
-
-def test_the_security_policy_of_the_page_allows_its_own_style(good: Good) -> None:
-    written = page.write(results_with_failures(good))
-    style = re.search("<style>(.*?)</style>", written, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in written
-
-
 def test_a_badge_is_a_valid_image_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     root = Xml.fromstring(badge.write(attacked))
     assert root.tag.endswith("svg")
@@ -317,9 +261,8 @@ def test_every_report_links_a_consequence_to_its_cause(read_good: Callable[[str]
     text = markdown.write(content)
     assert f"### {consequence['id']}\n" not in text
     assert f"1 consequence:\n\n- {consequence['outcome']} {consequence['keyword']} `{consequence['id']}`" in text
-    nested = page.write(content).partition(f"<code>{cause['id']}</code>")[2].partition("<p>1 consequence:</p>")[2]
-    assert nested.startswith("<details><summary>")
-    assert f"<code>{consequence['id']}</code>" in nested.partition("</summary>")[0]
+    nested = page.write(content).partition("<summary>1 consequence:</summary>")[2].partition("</details>")[0]
+    assert f"<code>{consequence['id']}</code>" in nested
     case = next(case for case in Xml.fromstring(junit.write(content)) if case.get("name") == consequence["id"])
     assert f"consequence of {cause['id']}" in "".join(case.itertext())
     alerts = [
