@@ -65,6 +65,11 @@ class LiveJudging:
         self._seen = 0
         self._has_work = asyncio.Event()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether answers are queued."""
+        return bool(self._waiting)
+
     def note(self, record: Record) -> None:
         """Queue the answers that the record has gained. Records of further plans are ignored."""
         self._record = self._record or record
