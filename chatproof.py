@@ -168,6 +168,18 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "show": Command("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
+    "init": Command("openapi.command_options.config_commands:init", "Write a chatproof.toml to begin with."),
+    "config": CommandGroup(
+        "Show the options that chatproof.toml and CHATPROOF_* variables set.",
+        {
+            "show": Command(
+                "openapi.command_options.config_commands:show", "Show every option with its value and its origin."
+            ),
+            "schema": Command(
+                "openapi.command_options.config_commands:print_schema", "Print the JSON Schema of chatproof.toml."
+            ),
+        },
+    ),
     "completion": Command(
         "conformance.cli.guidance.completion:completion", "Print the script of completion for a shell."
     ),
@@ -213,8 +225,12 @@ class LazyGroup(click.Group):
                     f"{name!r} has no command {word!r}{suggestion} To test a server of that name, write http://{word}"
                 )
                 raise click.UsageError(line, ctx)
-            return name, _load_default(self._path(name, ctx), entry, entry.default), rest
-        return super().resolve_command(ctx, args)
+            command: click.Command | None = _load_default(self._path(name, ctx), entry, entry.default)
+            resolved = name, command, rest
+        else:
+            resolved = super().resolve_command(ctx, args)
+        _configure(ctx, name, resolved[1])
+        return resolved
 
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **settings: Any) -> Any:
         """Run the command line. Every error is one line that begins with the name of the program."""
@@ -361,6 +377,17 @@ def _load(path: str, entry: Command) -> click.Command:
         _raise_if_extra_missing(path, entry, error)
         raise
     return command  # type: ignore[no-any-return]
+
+
+def _configure(ctx: click.Context, name: str, command: click.Command | None) -> None:
+    """Let the configuration file and environment variables set the options of a command."""
+    if command is None or isinstance(command, click.Group):
+        return
+    from openapi.command_options import config_file
+
+    config_file.connect_options(command)
+    if ctx.parent is None and name in config_file.COMMANDS:
+        ctx.default_map = {**(ctx.default_map or {}), name: config_file.read_defaults(command, name)}
 
 
 def _load_default(path: str, group: CommandGroup, default: str) -> click.Command:

@@ -9,7 +9,7 @@ import click
 
 from conformance.cli.guidance.completion import COMPLETIONS
 from conformance.cli.options import OPTIONS
-from openapi.option_types.duration import Duration, format_duration
+from openapi.command_options.duration import Duration, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

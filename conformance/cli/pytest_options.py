@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.cli.options import OPTIONS, SuiteOption
-from openapi.option_types.duration import format_duration, parse_duration
+from openapi.command_options.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

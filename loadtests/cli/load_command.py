@@ -21,7 +21,7 @@ from loadtests.errors import UnreachableError, UsageError
 from loadtests.report.results import INTERNAL_ERROR
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
-from openapi.option_types.duration import Duration
+from openapi.command_options.duration import Duration
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
 from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED
 from loadtests.secret import to_printable
-from openapi.option_types.duration import Duration
+from openapi.command_options.duration import Duration
 from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:

@@ -96,9 +96,7 @@ def test_a_file_that_would_fill_the_memory_is_refused(
         ("future.json", b'{"schema_version": 5}', "this chatproof reads up to 4: update chatproof"),
     ],
 )
-def test_a_results_file_that_cannot_be_read_names_the_fix(
-    tmp_path: Path, name: str, content: bytes, hint: str
-) -> None:
+def test_a_results_file_that_cannot_be_read_names_the_fix(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=hint):
         read_results(tmp_path / name)

@@ -12,7 +12,7 @@ from loadtests.cli.load_command import load as load_command
 from loadtests.cli.locust_arguments import split_arguments
 from loadtests.cli.search_command import search
 from loadtests.tests.load_runs import run_load_test
-from openapi.option_types.duration import Duration, format_duration
+from openapi.command_options.duration import Duration, format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,1 +1,0 @@
-"""Types of command-line options that several packages have."""
