@@ -225,8 +225,8 @@ class LazyGroup(click.Group):
                     f"{name!r} has no command {word!r}{suggestion} To test a server of that name, write http://{word}"
                 )
                 raise click.UsageError(line, ctx)
-            command: click.Command | None = _load_default(self._path(name, ctx), entry, entry.default)
-            resolved = name, command, rest
+            command = _load_default(self._path(name, ctx), entry, entry.default)
+            resolved: tuple[str | None, click.Command | None, list[str]] = name, command, rest
         else:
             resolved = super().resolve_command(ctx, args)
         _configure(ctx, name, resolved[1])

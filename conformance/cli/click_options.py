@@ -40,19 +40,19 @@ def _decorator(option: SuiteOption) -> Callable[[Command], Command]:
     return click.option(
         *names,
         type=_type(option),
-        default=option.default,
-        show_default=_default(option),
+        default=_default(option),
+        show_default=bool(option.default),
         metavar=option.metavar,
         help=option.help,
         **completion,
     )
 
 
-def _default(option: SuiteOption) -> bool | str:
-    """Return the default as the help shows it, or whether it does."""
-    if option.kind == "duration" and isinstance(option.default, float) and option.default:
+def _default(option: SuiteOption) -> float | str | None:
+    """Return the default as the help shows it."""
+    if option.kind == "duration" and isinstance(option.default, float):
         return format_duration(option.default)
-    return bool(option.default)
+    return option.default
 
 
 def _type(option: SuiteOption) -> click.ParamType[Any]:

@@ -21,7 +21,7 @@ from loadtests.errors import UnreachableError, UsageError
 from loadtests.report.results import INTERNAL_ERROR
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
-from openapi.command_options.duration import Duration
+from openapi.command_options.duration import Duration, format_duration
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
@@ -58,11 +58,22 @@ DISTRIBUTED: Final = ("--master", "--worker")
 def add_load_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of the locustfile to a command."""
     for option in reversed(OPTIONS):
+        names = [f"--{option.shared}"] if option.shared else []
+        names += [f"--{option.name}", option.name.replace("-", "_")]
         if option.default is False:
-            decorate = click.option(f"--{option.name}", is_flag=True, help=option.help)
+            decorate = click.option(*names, is_flag=True, help=option.help)
+        elif option.is_duration:
+            decorate = click.option(
+                *names,
+                default=format_duration(option.default),
+                show_default=True,
+                type=Duration(),
+                metavar="TIME",
+                help=option.help.replace(", seconds", ""),
+            )
         else:
             decorate = click.option(
-                f"--{option.name}",
+                *names,
                 default=OUT if option.name == "out" else option.default or None,
                 show_default=True,
                 multiple=option.default == (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import cast
 
+import click
 import pytest
 
 from conformance.cli.check_command import check
@@ -42,7 +43,9 @@ def test_the_check_command_has_every_option() -> None:
 def test_a_number_has_the_same_default_in_pytest(option: SuiteOption) -> None:
     name = f"chatproof_{option.name.removeprefix('--').replace('-', '_')}"
     (parameter,) = [parameter for parameter in check.params if option.name in parameter.opts]
-    assert getattr(parse(), name) == parameter.default == option.default
+    context = click.Context(check)
+    default = parameter.type_cast_value(context, parameter.get_default(context))
+    assert getattr(parse(), name) == default == option.default
 
 
 @pytest.mark.parametrize(

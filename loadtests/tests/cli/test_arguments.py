@@ -119,3 +119,9 @@ def test_a_folder_to_which_reports_cannot_be_written_is_rejected_before_locust_s
 def test_a_duration_is_parsed_with_its_units(text: str, seconds: float) -> None:
     assert seconds == Duration().convert(text, None, None)
     assert seconds == Duration().convert(format_duration(seconds), None, None)
+
+
+def test_a_time_limit_has_the_name_and_form_of_other_commands() -> None:
+    for words in (["--timeout", "1m30s"], ["--deadline", "90"]):
+        context = load_command.make_context("load", words, obj=None)
+        assert (90.0, 0.0) == (context.params["deadline"], context.params["think"])
