@@ -73,6 +73,7 @@ def write(results: dict[str, Any]) -> str:
         target={name: _plain(results["target"][name]) for name in ("url", "dialect", "model")},
         verdict=results["verdict"],
         headline=_sentence(describe_causes(results) or ("No requirement fails." if rows else "Nothing was judged.")),
+        ended_early=_plain(results["run"]["exhausted"] or "", LONGEST_REASON),
         counts=_sentence(format_counts(results)) if rows else "",
         causes=list(_causes(results, rows)),
         nothing="None." if rows else "Nothing was judged.",

@@ -50,7 +50,7 @@ def test_a_link_keeps_pointing_to_the_file_that_is_replaced(tmp_path: Path) -> N
 
 
 def test_every_report_of_a_dead_address_says_so(chatproof: Callable[..., CommandResult]) -> None:
-    reports = ("junit=j.xml", "sarif=s.json", "html=h.html", "markdown=m.md", "badge=b.svg")
+    reports = ("json=results.json", "junit=j.xml", "sarif=s.json", "html=h.html", "markdown=m.md", "badge=b.svg")
     arguments = [argument for report in reports for argument in ("--report", report)]
     result = chatproof("check", "http://127.0.0.1:9", "--dialect", "openai", *arguments)
     assert (result.code, len(result.stderr.splitlines())) == (3, 1)
