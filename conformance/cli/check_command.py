@@ -25,7 +25,7 @@ from conformance.report import waivers
 from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
-from conformance.run.drafting import draft, require_matching_patterns, require_matching_waivers
+from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
@@ -101,11 +101,15 @@ def check(
         dialects = [contract.name for contract in contracts]
         files = _name_files(report_options, dialects)
         requested = _name_files(report_files.parse_options(reports), dialects)
+        draw = Draw(coverage, fuzz, seed or 0)
         if last_failed:
-            only = failed_before(files, only, topics)
-            if not only:
+            failed = failed_before(files, only, topics)
+            if not failed:
                 console.print("no requirement failed in the run before; nothing was sent")
                 sys.exit(exit_codes.CONFORMANT)
+            only = keep_known(contracts[0], failed, draw)
+            if not only:
+                raise UsageError(f"--last-failed: only a whole run shows {', '.join(failed)}: run without the option")
         secret = read_secret(api_key_env)
         options = RunOptions(
             url=url or "",
@@ -114,7 +118,7 @@ def check(
             only=only,
             topics=topics,
             depth=depth,
-            draw=Draw(coverage, fuzz, seed or 0),
+            draw=draw,
             capabilities=capability_option.parse(capabilities),
             strict=strict,
             budget=BudgetLimits(max_requests, max_tokens, max_time, rate, timeout, concurrency),

@@ -416,3 +416,20 @@ def test_nothing_is_sent_if_nothing_failed_before(honest: str, chatproof: Callab
     assert 0 == chatproof(*words).code
     result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--last-failed")
     assert (0, "no requirement failed in the run before; nothing was sent\n") == (result.code, result.stdout)
+
+
+def test_the_last_failed_are_only_those_that_single_requests_show(
+    honest: str, tmp_path: Path, chatproof: Callable[..., CommandResult]
+) -> None:
+    words = ("check", honest, "--dialect", "mindie")
+    assert 0 == chatproof(*words, "--only", "conversation").code
+    file = tmp_path / "results.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    row = content["requirements"][0]
+    content["requirements"] = [{**row, "id": name, "fails": True} for name in ("server.whole", "stream.done-last")]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    result = chatproof(*words, "--last-failed")
+    assert (0, ["stream.done-last"]) == (result.code, result.results["run"]["only"])
+    file.write_text(json.dumps({**content, "requirements": content["requirements"][:1]}), encoding="utf-8")
+    result = chatproof(*words, "--last-failed")
+    assert (2, True) == (result.code, "only a whole run shows server.whole" in result.stderr)
