@@ -48,7 +48,7 @@ def config_path() -> Path:
 
 
 def read_config() -> dict[str, Any]:
-    """Return the tables of the file; without a file there are none. Raise ConfigError for invalid TOML."""
+    """Return the tables of the file, or an empty dictionary without a file. Raise ConfigError for invalid TOML."""
     path = config_path()
     try:
         content = tomllib.loads(path.read_text("utf-8"))
