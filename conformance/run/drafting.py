@@ -120,6 +120,12 @@ def require_matching_patterns(
         require_matches(only, assertions, contract)
 
 
+def keep_known(contract: Contract, requirements: tuple[str, ...], wanted: Draw = NOTHING) -> tuple[str, ...]:
+    """Return those of the requirements that single requests show; others are about a run as a whole."""
+    known = {assertion.requirement.id for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions}
+    return tuple(name for name in requirements if name in known)
+
+
 def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Contract]) -> None:
     """Raise UsageError for a waiver that matches no requirement of any dialect, so that it could never apply.
 
