@@ -88,13 +88,17 @@ def test_a_file_that_would_fill_the_memory_is_refused(
         assert len(str(caught.value)) < 500
 
 
+HALF_GZIP = gzip.compress(b"{}" * 999, mtime=0)[:-9]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "hint"),
     [
         ("half.json", b'{"schema_version": 4, "tool": {"na', "the file may be incomplete: copy or write it again"),
-        ("half.json.gz", gzip.compress(b"{}" * 999)[:-9], "the compressed file is incomplete: copy or write it again"),
+        ("half.json.gz", HALF_GZIP, "the compressed file is incomplete: copy or write it again"),
         ("future.json", b'{"schema_version": 5}', "this chatproof reads up to 4: update chatproof"),
     ],
+    ids=["half", "half and compressed", "from the future"],
 )
 def test_a_results_file_that_cannot_be_read_names_the_fix(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
     (tmp_path / name).write_bytes(content)
