@@ -66,6 +66,7 @@ class ScriptedEngine:
     vocabulary_size = 1000
     max_model_len = 50
     max_new_tokens = 49
+    slots = 20
     parsed_arguments = True
     lacking: frozenset[str] = frozenset()
 

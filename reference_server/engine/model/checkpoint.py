@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from reference_server.engine.tools.tool_format import ToolFormat
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
 # Parameters of transformers' apply_chat_template that are not template variables.
 RESERVED_ARGUMENTS = {
     "chat_template",
@@ -56,16 +55,13 @@ class Checkpoint:
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
     """Read a checkpoint directory, without network access and without running code from it.
 
-    dtype: one of DTYPES; "auto" is float32 on the CPU and the checkpoint's own elsewhere.
+    dtype: the name of a type, see `choose_dtype`; "auto" is the checkpoint's own.
 
-    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind, and ValueError
-    for an unknown dtype.
+    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind.
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"unknown dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
     if not (path / "config.json").is_file():
         raise CheckpointError(f"{path} contains no config.json: expected a directory in transformers' format")
-    tokenizer, model = _read(path, dtype if dtype != "auto" or device.type != "cpu" else "float32")
+    tokenizer, model = _read(path, dtype)
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
     for config in (model.generation_config, model.config):
