@@ -134,7 +134,9 @@ class Driver:
         """Create an empty scheduler and sampler."""
         self.sampler = Sampler(self._slots, self._runner.vocabulary_size)
         self._executor = StepExecutor(self._runner, self.sampler)
-        self.scheduler = Scheduler(self._slots, self._prefill_tokens, reuse=self._prefix_reuse)
+        self.scheduler = Scheduler(
+            self._slots, self._prefill_tokens, reuse=self._prefix_reuse, mixes=self._runner.ragged
+        )
         self.generations: dict[Sequence, LocalGeneration] = {}
 
     def _run_until_closed(self) -> None:
@@ -162,7 +164,9 @@ class Driver:
                 if batch := self.scheduler.schedule():
                     self._step_started_s = started_s = time.monotonic()
                     self._step(batch)
-                    self._longest_step_s = max(self._longest_step_s, time.monotonic() - started_s)
+                    seconds = time.monotonic() - started_s
+                    self.scheduler.record(batch, seconds)
+                    self._longest_step_s = max(self._longest_step_s, seconds)
                     self._step_started_s = None
         except Exception as error:
             return error

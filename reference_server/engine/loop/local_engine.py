@@ -28,7 +28,8 @@ from reference_server.engine.model.cache_plan import (
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
 from reference_server.engine.model.checkpoint_facts import CheckpointFacts, inspect_checkpoint
 from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
-from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner, create_verified_runner
+from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner
+from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,14 @@ from reference_server.engine.model.forward_pass import ForwardPass, trace_pass
 from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
 from reference_server.engine.model.lm_head import LMHead
 from reference_server.engine.model.masks import AttentionMasks
-from reference_server.engine.model.packed_linear import PackedLinear
-from reference_server.engine.protocol import CheckpointError
+from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.model.forward_pass import PassFunction
+    from reference_server.engine.model.packed_linear import PackedLinear
 
 # Matrix kernels use another order of summation for very few rows. With at least four rows (ROW_QUANTUM), and with whole
 # quanta of positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
@@ -41,9 +42,6 @@ LOGITS_BLOCK = 256  # tokens; the logits of a whole prompt can be larger than th
 # AVX-512, MKL splits longer sums.
 SHORT_STEP = 256
 
-UNSUPPORTED = "has an architecture that is not supported"
-MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
-
 
 class Runner:
     """Forward passes of one causal language model over a slot cache.
@@ -53,6 +51,7 @@ class Runner:
     max_model_len: positions of each sequence.
     linear: computes the products with the model's matrices; None: the model does.
     exact: whether to pad rows and positions so that a sequence gets the same bits in any batch; float32 on a CPU only.
+    ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
     """
 
@@ -66,6 +65,7 @@ class Runner:
         self.masks = AttentionMasks.from_model(model, max_model_len)
         self.on_pass_start = _do_nothing
         self._model = model
+        self._own_linear = linear if linear is not None and linear.replaces else nullcontext()
         self._head = LMHead(model)
         self._device: torch.device = model.device
         self._fixed_shapes = self._device.type != "cpu"
@@ -89,6 +89,8 @@ class Runner:
         self._prefill_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
+        self._linear = linear or nullcontext()
+        self.ragged = not padded and self.masks == AttentionMasks(None, frozenset(), None)
 
     def trace(self) -> None:
         """Replace passes by traced graphs where the bits are the same; on the CPU only, not tested on accelerators."""
@@ -117,6 +119,8 @@ class Runner:
         starts: position of each piece's first token, by default 0; the slot's row contains the tokens before it.
         """
         first_positions = list(starts or [0] * len(pieces))
+        if self.ragged:
+            return self._run_ragged(list(map(Piece, pieces, slots, first_positions)))
         count = self._round_up(len(pieces), 1, self._rows)
         length = self._round_up(max(map(len, pieces)), self._prompt_quantum, self._capacity)
         idle = count - len(pieces)
@@ -139,6 +143,10 @@ class Runner:
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
         """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
+        if self.ragged:
+            return self._run_ragged(
+                [Piece((token,), *place) for token, *place in zip(tokens, slots, positions, strict=True)]
+            )
         count = self._round_up(len(slots), self._row_quantum, self._rows)
         leading = max(slots) < count
         rows_read = list(slots) if leading else list(range(len(slots)))
@@ -155,16 +163,25 @@ class Runner:
         logits = run(ids, at, rows, mask, ends, *self._stored)
         return _to_cpu_float32(logits, rows_read)
 
+    def _run_ragged(self, pieces: Seq[Piece]) -> torch.Tensor:
+        order = arrange(pieces)
+        ragged_pass = RaggedPass(self._stored, [pieces[at] for at in order])
+        self.on_pass_start()
+        logits = ragged_pass.run(self._model, self._head, self._linear)
+        return _to_cpu_float32(logits, sorted(range(len(order)), key=order.__getitem__))
+
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
 
         The slot cache is not used.
         """
-        hidden = self._model.base_model(
-            input_ids=torch.tensor([list(prompt)], device=self._device), use_cache=False
-        ).last_hidden_state[0]
+        ids = torch.tensor([list(prompt)], device=self._device)
+        with self._own_linear:
+            hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
         for begin in range(0, len(prompt), LOGITS_BLOCK):
-            yield self._head(hidden[begin : begin + LOGITS_BLOCK]).to("cpu", torch.float32)
+            with self._own_linear:
+                logits = self._head(hidden[begin : begin + LOGITS_BLOCK])
+            yield logits.to("cpu", torch.float32)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Copy the first `length` positions between slots; moves: (from, to), no slot is both."""
@@ -207,56 +224,3 @@ def _do_nothing() -> None:
 def _to_cpu_float32(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
     logits = logits.to("cpu", torch.float32)
     return logits if rows == list(range(len(logits))) else logits[rows]
-
-
-def create_verified_runner(
-    model: Any, *, slots: int, max_model_len: int, exact: bool = False, traced: bool = True
-) -> Runner:
-    """Return a runner whose logits agree with those of the model's own forward pass.
-
-    exact: see Runner; a model with packed matrices is always exact.
-    traced: whether passes are replaced by graphs where possible, which takes the time of some passes.
-
-    Raises CheckpointError if the slot cache does not fit the memory or the architecture; its message continues the name
-    of the checkpoint.
-    """
-    with torch.inference_mode():
-        try:
-            linear = PackedLinear.from_model(model)
-            runner = Runner(
-                model,
-                slots=slots,
-                max_model_len=max_model_len,
-                linear=linear,
-                exact=exact or linear is not None,
-            )
-        except RuntimeError as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            size = f"a cache of {slots} slots of {max_model_len} positions"
-            raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
-        except (AttributeError, TypeError) as error:
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
-        try:
-            if traced:
-                runner.trace()
-            difference = _measure_disagreement(runner, model)
-        except Exception as error:  # an unusual model can raise any exception
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
-    if not difference <= MAX_DISAGREEMENT.get(model.dtype, 0.05):
-        detail = f"logits off by {difference:.2g} over the slot cache"
-        raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
-    return runner
-
-
-def _measure_disagreement(runner: Runner, model: Any) -> float:
-    """Return the largest difference of a logit, relative to the largest logit.
-
-    The logits are those of the last two positions of a prompt in slot 0, longer than the window of sliding layers.
-    """
-    length = min(6 + (runner.masks.window or 0), runner.max_model_len)
-    tokens = [token % runner.vocabulary_size for token in range(1, 1 + length)]
-    last = len(tokens) - 1
-    own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
-    expected = own.to("cpu", torch.float32)
-    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
-    return float((actual - expected).abs().max() / expected.abs().max())

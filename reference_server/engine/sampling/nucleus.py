@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy
 
 if TYPE_CHECKING:
-    from reference_server.engine.device import torch
+    from numpy.typing import NDArray
 
-    Floats = numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]
+    from reference_server.engine.device import torch
 
 MANTISSA_BITS = 16  # of a float32 that are ignored: weights in a range differ by less than a hundredth
 
@@ -27,14 +27,14 @@ def draw_from_nucleus(weights: torch.Tensor, total: float, top_p: float, uniform
 
     weights: float32 [vocabulary], not negative, and at least one of them positive.
     """
-    values = weights.numpy()
+    values: NDArray[numpy.float32] = weights.numpy()
     # The bits of floats that are not negative are in the order of the floats.
     ranges = values.view(numpy.int32) >> MANTISSA_BITS
     reached = numpy.bincount(ranges, weights=values)[::-1].cumsum()  # the greatest weights first
     limit = top_p * total
     last = min(int(reached.searchsorted(limit)), int(reached.searchsorted(reached[-1])))
     _, before, inside = _sort_range(values, ranges, reached, last)
-    kept = before + inside.cumsum() - inside < limit
+    kept: NDArray[numpy.bool_] = before + inside.cumsum() - inside < limit
     wanted = uniform * (before + float(inside[kept].sum()))
     drawn = min(int(reached.searchsorted(wanted, side="right")), last)
     tokens, before, inside = _sort_range(values, ranges, reached, drawn)
@@ -42,16 +42,14 @@ def draw_from_nucleus(weights: torch.Tensor, total: float, top_p: float, uniform
         tokens, inside = tokens[kept], inside[kept]
     at = int((before + inside.cumsum()).searchsorted(wanted, side="right"))
     # Summed in another order, a range can end below its sum: then choose its last possible token.
-    return int(tokens[min(at, numpy.count_nonzero(inside) - 1)])
+    return int(tokens[min(at, int(numpy.count_nonzero(inside)) - 1)])
 
 
 def _sort_range(
-    values: numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]],
-    ranges: numpy.ndarray[tuple[int], numpy.dtype[numpy.int32]],
-    reached: Floats,
-    place: int,
-) -> tuple[numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]], float, Floats]:
+    values: NDArray[numpy.float32], ranges: NDArray[numpy.int32], reached: NDArray[numpy.float64], place: int
+) -> tuple[NDArray[numpy.intp], float, NDArray[numpy.float64]]:
     """Return (tokens of a range in descending order, the sum of all greater weights, their weights)."""
     tokens = numpy.flatnonzero(ranges == len(reached) - 1 - place)
-    tokens = tokens[numpy.argsort(-values[tokens], kind="stable")]
+    order: NDArray[numpy.intp] = numpy.argsort(-values[tokens], kind="stable")
+    tokens = tokens[order]
     return tokens, float(reached[place - 1]) if place else 0.0, values[tokens].astype(numpy.float64)

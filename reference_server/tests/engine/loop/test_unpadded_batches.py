@@ -10,10 +10,11 @@ import pytest
 from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.model.packed_linear import PackedLinear
+from reference_server.engine.model.ragged_pass import Piece, RaggedPass
 from reference_server.tests.runs import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from reference_server.engine.loop.local_engine import LocalEngine
@@ -60,21 +61,56 @@ def test_each_request_alone_gets_the_tokens_of_the_models_own_generation(
         assert expected == _answers(engine, together=True)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_only_exact_engines_pad_rows_and_prompts(
-    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch, exact: bool
-) -> None:
-    engine = load_engine(slots=4, exact=exact)
-    runner, shapes = engine._runner, set()
-    mask = runner._mask
+def _asked(engine: LocalEngine, prompt: list[int], tokens: int) -> None:
+    asyncio.run(collect(engine, prompt, SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True)))
 
-    def recorded(positions: torch.Tensor, read: int) -> torch.Tensor:
-        shapes.add((*positions.shape, read))
+
+def test_only_exact_engines_pad_rows_and_prompts(
+    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact, other = load_engine(slots=4, exact=True), load_engine(slots=4)
+    padded, ragged = set(), set()
+    mask, create = exact._runner._mask, RaggedPass.__init__
+
+    def record_mask(positions: torch.Tensor, read: int) -> torch.Tensor:
+        padded.add((*positions.shape, read))
         return mask(positions, read)
 
-    monkeypatch.setattr(runner, "_mask", recorded)
-    asyncio.run(collect(engine, list(range(5)), SamplingParams(temperature=0, max_tokens=2, ignore_eos=True)))
-    assert shapes == ({(1, 16, 64), (4, 1, 16)} if exact else {(1, 5, 16), (1, 1, 16)})
-    words = "the same bits in any batch" if exact else "bits that depend on the batch"
-    assert engine.describe().startswith("float32 (")
-    assert engine.describe().endswith(words)
+    def record_pieces(ragged_pass: RaggedPass, stored: Sequence[torch.Tensor], pieces: Sequence[Piece]) -> None:
+        ragged.add(tuple(len(piece.tokens) for piece in pieces))
+        create(ragged_pass, stored, pieces)
+
+    monkeypatch.setattr(exact._runner, "_mask", record_mask)
+    monkeypatch.setattr(RaggedPass, "__init__", record_pieces)
+    for engine in (exact, other):
+        _asked(engine, list(range(5)), 2)
+    assert padded == {(1, 16, 64), (4, 1, 16)}
+    assert ragged == {(5,), (1,)}
+    assert exact.describe().startswith("float32 (")
+    assert exact.describe().endswith("the same bits in any batch")
+    assert other.describe().endswith("bits that depend on the batch")
+
+
+def test_running_answers_get_their_tokens_in_the_passes_of_a_long_prompt(
+    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load_engine(slots=4)
+    passes: list[list[int]] = []
+    prefill = engine._runner.prefill
+
+    def record(pieces: Sequence[Sequence[int]], *places: Sequence[int]) -> torch.Tensor:
+        passes.append([len(piece) for piece in pieces])
+        return prefill(pieces, *places)
+
+    monkeypatch.setattr(engine._runner, "prefill", record)
+    running = SamplingParams(temperature=0, max_tokens=100, ignore_eos=True)
+
+    async def run() -> None:
+        first = asyncio.create_task(collect(engine, PROMPTS[0], running))
+        await asyncio.sleep(0.1)
+        await asyncio.gather(first, collect(engine, PROMPTS[2], GREEDY))
+
+    asyncio.run(run())
+    mixed = [pieces for pieces in passes if len(pieces) == 2]
+    assert sum(pieces[0] for pieces in mixed) == len(PROMPTS[2])
+    assert {pieces[1] for pieces in mixed} == {1}
