@@ -103,6 +103,7 @@ def measure(
                         else:
                             continue
                     figures.setdefault((name, load[0], load[1]), []).append(row)
+                    click.echo(f"{name}, {load[0]} x {load[1]}: {row['tokens_per_s']:.1f} tokens/s", err=True)
             for name in order:
                 if name in running:
                     with alone(running[name].target, targets):

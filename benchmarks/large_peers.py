@@ -100,7 +100,10 @@ def _llama_peer(checkpoint: Path, file: Path, port: int, python: Path | None) ->
 
 @contextmanager
 def started(peer: Peer, bytecode: Path) -> Iterator[StartedPeer]:
-    """Start a peer and wait until it answers. bytecode: folder for compiled modules, as installed packages have them."""
+    """Start a peer and wait until it answers.
+
+    bytecode: folder for compiled modules, as installed packages have them.
+    """
     environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(bytecode)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.monotonic()

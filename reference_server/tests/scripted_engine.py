@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine import Delta, EngineError, PromptTooLong
@@ -69,6 +70,7 @@ class ScriptedEngine:
     slots = 20
     parsed_arguments = True
     lacking: frozenset[str] = frozenset()
+    sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     def __init__(
         self,

@@ -97,6 +97,7 @@ class LocalEngine(Engine):
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._grammar_compiler = GrammarCompiler(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
         self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
+        self.sampling_defaults = checkpoint.sampling_defaults
         self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
         if not self._grammar_compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
@@ -188,7 +189,7 @@ class LocalEngine(Engine):
             message = str(error)
             named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
             raise CheckpointError(named) from error
-        return cls(
+        engine = cls(
             read,
             runner,
             plan=plan,
@@ -200,6 +201,8 @@ class LocalEngine(Engine):
             hang_s=hang_s,
             stall_s=stall_s,
         )
+        return_freed_memory()  # loading takes hundreds of megabytes that no step needs
+        return engine
 
     @property
     def alive(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tokenizers
 
 from reference_server.engine.device import load_npu, torch
+from reference_server.engine.params import SamplingParams
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
 from reference_server.engine.tools.tool_format import detect_format
@@ -33,6 +34,7 @@ RESERVED_ARGUMENTS = {
     "tools",
     "truncation",
 }
+SAMPLING_DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 BATCH_DEPENDENT_ROPES = {"dynamic", "longrope"}
 
 
@@ -41,6 +43,7 @@ class Checkpoint:
     """A loaded checkpoint.
 
     model: a transformers causal language model in evaluation mode, on its device.
+    sampling_defaults: values of generation_config.json, by their names in SamplingParams.
     tool_format: the format in which its chat template writes tool calls; None if unknown.
     """
 
@@ -50,6 +53,7 @@ class Checkpoint:
     eos_token_ids: frozenset[int]
     position_limit: int
     tool_format: ToolFormat | None
+    sampling_defaults: Mapping[str, float]
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
@@ -87,7 +91,22 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
         position_limit=model.config.get_text_config().max_position_embeddings,
         tool_format=detect_format(_template_source(tokenizer.chat_template)),
+        sampling_defaults=_read_sampling_defaults(path, model.generation_config),
     )
+
+
+def _read_sampling_defaults(path: Path, config: Any) -> dict[str, float]:
+    """Return the sampling parameters that a generation configuration sets; raise CheckpointError for unusable values.
+
+    As in vLLM, `do_sample` is ignored: a request chooses greedy decoding by its temperature.
+    """
+    listed = {name: getattr(config, name, None) for name in SAMPLING_DEFAULTS}
+    defaults = {name: value for name, value in listed.items() if value is not None}
+    try:
+        SamplingParams(**defaults)
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} has an unusable generation_config.json ({error}): correct the file") from error
+    return defaults
 
 
 def _template_source(template: str | dict[str, str]) -> str:
