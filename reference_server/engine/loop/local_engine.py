@@ -49,7 +49,7 @@ from reference_server.engine.tools.tool_format import ANY_OBJECT, json_terminal
 from reference_server.engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from reference_server.engine.params import SamplingParams
@@ -321,16 +321,21 @@ class LocalEngine(Engine):
     def close(self) -> None:
         self._driver.close()
 
-    def _describe_prompt(self, submission: Submission) -> Prompt:
-        """Return the text of a prompt and, if requested, the log-probabilities of its tokens."""
+    def _describe_prompt(self, submission: Submission) -> Iterator[Prompt | None]:
+        """Yield the text of a prompt and, if requested, the log-probabilities of its tokens.
+
+        None comes before it for each part that is computed, after which the caller may do other work.
+        """
         prompt, top = submission.prompt, submission.params.prompt_logprobs
         text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
-        if top is None:
-            return Prompt(tuple(prompt), text)
-        rows = score_prompt(self._runner.prompt_logits(prompt), prompt, top)
         name = self._vocabulary.token_text
-        entries = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
-        return Prompt(tuple(prompt), text, (None, *entries))
+        entries: list[tuple[RankedLogprob, ...] | None] = [None]
+        for logits in self._runner.prompt_logits(prompt) if top is not None else ():
+            expected = prompt[len(entries) - 1 :]
+            rows = score_prompt([logits], expected, top or 0)
+            entries += [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
+            yield None
+        yield Prompt(tuple(prompt), text, None if top is None else tuple(entries))
 
 
 def _find_budget(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # one it can multiply the time of a step, so it has a choice (`exact`).
 PROMPT_QUANTUM = 16
 DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compiled; reads a fifth less than 64
-LOGITS_BLOCK = 256  # tokens; the logits of a whole prompt can be larger than the model
+LOGITS_BLOCK = 32  # tokens; the logits of a whole prompt can be larger than the model, and other requests wait
 
 # The chunks of a prompt must not change the bits either: attention over more than SHORT_CONTEXT positions sums in the
 # same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512
@@ -173,14 +173,16 @@ class Runner:
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
 
-        The slot cache is not used.
+        The slot cache is not used; each block is a pass of its own, so that other passes can run in between.
         """
-        ids = torch.tensor([list(prompt)], device=self._device)
-        with self._own_linear:
-            hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
+        from transformers import DynamicCache
+
+        cache = DynamicCache(config=self._model.config)
         for begin in range(0, len(prompt), LOGITS_BLOCK):
+            ids = torch.tensor([prompt[begin : begin + LOGITS_BLOCK]], device=self._device)
             with self._own_linear:
-                logits = self._head(hidden[begin : begin + LOGITS_BLOCK])
+                hidden = self._model.base_model(input_ids=ids, cache=cache, use_cache=True).last_hidden_state[0]
+                logits = self._head(hidden)
             yield logits.to("cpu", torch.float32)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
