@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tokenizers
 
 from reference_server.engine.device import load_npu, torch
+from reference_server.engine.model.checkpoint_kind import require_supported_kind
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
@@ -51,7 +52,6 @@ class Checkpoint:
     tokenizer: tokenizers.Tokenizer
     chat: ChatEncoder
     eos_token_ids: frozenset[int]
-    position_limit: int
     tool_format: ToolFormat | None
     sampling_defaults: Mapping[str, float]
 
@@ -65,6 +65,7 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
     """
     if not (path / "config.json").is_file():
         raise CheckpointError(f"{path} contains no config.json: expected a directory in transformers' format")
+    require_supported_kind(path)
     tokenizer, model = _read(path, dtype)
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
@@ -89,7 +90,6 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         tokenizer=backend,
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
-        position_limit=model.config.get_text_config().max_position_embeddings,
         tool_format=detect_format(_template_source(tokenizer.chat_template)),
         sampling_defaults=_read_sampling_defaults(path, model.generation_config),
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import load_npu, torch
+from reference_server.engine.model.cache_plan import DEFAULT_POSITIONS
+from reference_server.engine.model.checkpoint_kind import find_position_limit
 from reference_server.engine.model.kv_cache import LayerShape, find_layer_shapes
 from reference_server.engine.protocol import CheckpointError
 
@@ -24,7 +26,7 @@ class CheckpointFacts:
     dtype: of the stored weights; None if neither the configuration nor a safetensors file says it.
     parameters: number of weights; those that are used twice count once.
     layers: shapes of the keys and values of each layer; None if the model cannot say them without its weights.
-    position_limit: maximum number of positions of a sequence.
+    position_limit: maximum number of positions of a sequence; DEFAULT_POSITIONS if the configuration states none.
     """
 
     dtype: torch.dtype | None
@@ -36,7 +38,8 @@ class CheckpointFacts:
     def of_model(cls, model: Any) -> CheckpointFacts:
         """Return the facts about a loaded model, or one without memory for its weights."""
         config = model.config.get_text_config()
-        return cls(config.dtype, model.num_parameters(), _layer_shapes(model), config.max_position_embeddings)
+        limit = find_position_limit(config) or DEFAULT_POSITIONS
+        return cls(config.dtype, model.num_parameters(), _layer_shapes(model), limit)
 
     @property
     def position_elements(self) -> int | None:

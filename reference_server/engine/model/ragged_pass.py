@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 MOST_MASKED: Final = 64
-"""Positions that a sequence reads in vain at most, so that adjacent rows of the cache can be read together."""
+"""Positions that a sequence reads without use at most, so that adjacent rows of the cache can be read together."""
 
 
 class Piece(NamedTuple):

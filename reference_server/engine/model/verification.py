@@ -37,6 +37,11 @@ def create_verified_runner(
             tokens = _choose_test_tokens(model, min(6 + (window or 0), max_model_len))
             expected = _compute_own_logits(model, tokens)
             limit = MAX_DISAGREEMENT.get(model.dtype, 0.05)
+        except CheckpointError:
+            raise
+        except Exception as error:  # an unusual model can raise any exception
+            raise _unsupported(error) from error
+        try:
             linear = PackedLinear.from_model(model)
             exact = exact or linear is not None
             if not exact:
@@ -46,19 +51,26 @@ def create_verified_runner(
             reason = (str(error) or type(error).__name__).splitlines()[0]
             size = f"a cache of {slots} slots of {max_model_len} positions"
             raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
-        except (AttributeError, TypeError) as error:
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
+        except CheckpointError:
+            raise
+        except Exception as error:
+            raise _unsupported(error) from error
         try:
             runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
             if traced and not runner.ragged:
                 runner.trace()
             difference = _measure_disagreement(runner, tokens, expected)
-        except Exception as error:  # an unusual model can raise any exception
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
+        except Exception as error:
+            raise _unsupported(error) from error
     if not difference <= limit:
         detail = f"logits off by {difference:.2g} over the slot cache"
         raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
     return runner
+
+
+def _unsupported(error: Exception) -> CheckpointError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return CheckpointError(f"{UNSUPPORTED} ({reason}): use another")
 
 
 def _choose_test_tokens(model: Any, length: int) -> list[int]:

@@ -158,3 +158,23 @@ def test_sampling_defaults_are_those_of_the_generation_configuration(copy: Path)
 def test_a_generation_configuration_with_unusable_numbers(copy: Path) -> None:
     (copy / "generation_config.json").write_bytes(b'{"repetition_penalty": -1.0}')
     assert "generation_config.json (invalid repetition_penalty" in _load_error(copy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"model_type": "t5"}, "holds a model of the kind t5: expected a causal language model"),
+        ({"model_type": "qwen2_5_vl"}, "holds a model of the kind qwen2_5_vl"),
+        ({"quantization_config": {"quant_method": "awq"}}, "is quantized (method awq)"),
+        ({"is_encoder_decoder": True}, "holds an encoder and a decoder"),
+        ({"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}, "needs code of its own"),
+    ],
+)
+def test_a_kind_that_cannot_be_served_is_named(copy: Path, changes: dict[str, Any], expected: str) -> None:
+    _edit(copy / "config.json", **changes)
+    assert expected in _load_error(copy)
+
+
+def test_a_directory_without_a_tokenizer(copy: Path) -> None:
+    (copy / "tokenizer.json").unlink()
+    assert _load_error(copy).endswith("contains no tokenizer: restore the directory")
