@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks.contenders import Loop, alone
 from benchmarks.large_peers import BATCHING, LLAMA, OURS, SEQUENTIAL, link_without_end_token, list_peers, started
 from benchmarks.random_checkpoint import write_random_checkpoint
-from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, quantile, rss_bytes
+from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, cpu_s, quantile, rss_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,12 +127,13 @@ def _run(
 
     async def run() -> Mapping[str, float]:
         questions = [prompts.create(generator, prompt_tokens) for _ in range(streams)]
-        began = time.perf_counter()
+        spent, began = cpu_s(target.pid), time.perf_counter()
         answers = await asyncio.gather(*(ask(target, question, new_tokens, OPTIONS) for question in questions))
-        wall = time.perf_counter() - began
+        wall, spent = time.perf_counter() - began, cpu_s(target.pid) - spent
         gaps = [gap for answer in answers for gap in answer.gaps_s] or [0.0]
         return {
             "tokens_per_s": streams * new_tokens / wall,
+            "cpu_us_per_token": spent / (streams * new_tokens) * 1e6,
             "ttft_p50_ms": median(answer.arrivals_s[0] for answer in answers) * 1e3,
             "itl_p50_ms": median(gaps) * 1e3,
             "rss_mib": rss_bytes(target.pid) / 2**20,
@@ -163,6 +164,7 @@ def _peak_mib(pid: int) -> float:
 def _table(figures: Figures) -> Table:
     columns = {
         "tokens_per_s": "tokens/s",
+        "cpu_us_per_token": "CPU us/token",
         "ttft_p50_ms": "TTFT p50 ms",
         "itl_p50_ms": "ITL p50 ms",
         "rss_mib": "RSS MiB",
@@ -176,16 +178,21 @@ def _table(figures: Figures) -> Table:
 
 def _ratios(figures: Figures) -> Table:
     heads = [f"{streams} streams" for streams, _, _ in BATCHED_LOADS]
-    table = Table("chatproof /", *heads, title="ratios of tokens/s, median (minimum to maximum) of all rounds")
+    table = Table("chatproof /", "of", *heads, title="ratios, median (minimum to maximum) of all rounds")
     for name, targets in TARGETS.items():
-        cells = []
-        for (streams, tokens, _), target in zip(BATCHED_LOADS, targets, strict=True):
-            ours, theirs = (figures.get((key, streams, tokens), []) for key in (OURS, name))
-            pairs = [one["tokens_per_s"] / other["tokens_per_s"] for one, other in zip(ours, theirs, strict=False)]
-            spread = f"{median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})" if pairs else "not measured"
-            cells.append(spread if target is None else f"{spread}, target {target}")
-        table.add_row(name, *cells)
+        for key, title in (("tokens_per_s", "tokens/s"), ("cpu_us_per_token", "CPU/token")):
+            cells = [_ratio(figures, name, key, *load[:2]) for load in BATCHED_LOADS]
+            if key == "tokens_per_s":
+                goals = ("" if goal is None else f", target {goal}" for goal in targets)
+                cells = [cell + goal for cell, goal in zip(cells, goals, strict=True)]
+            table.add_row(name, title, *cells)
     return table
+
+
+def _ratio(figures: Figures, name: str, key: str, streams: int, tokens: int) -> str:
+    ours, theirs = (figures.get((contender, streams, tokens), []) for contender in (OURS, name))
+    pairs = [one[key] / other[key] for one, other in zip(ours, theirs, strict=False)]
+    return f"{median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})" if pairs else "not measured"
 
 
 def _servers(

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from benchmarks.contenders import HOST, ROOT, START_TIMEOUT_S
+from benchmarks.contenders import HOST, ROOT
 from benchmarks.streams import BenchmarkError, BenchmarkTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 SLOTS: Final = 8
+START_TIMEOUT_S: Final = 600.0
 USAGE: Final = {"stream_options": {"include_usage": True}}
 OURS: Final = "chatproof"
 SEQUENTIAL: Final = "transformers serve"
