@@ -11,7 +11,8 @@ from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass
-from reference_server.tests.runs import collect
+from reference_server.tests.engine.loop.test_prefill import requests
+from reference_server.tests.runs import answers, collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,3 +115,11 @@ def test_running_answers_get_their_tokens_in_the_passes_of_a_long_prompt(
     mixed = [pieces for pieces in passes if len(pieces) == 2]
     assert sum(pieces[0] for pieces in mixed) == len(PROMPTS[2])
     assert {pieces[1] for pieces in mixed} == {1}
+
+
+def test_every_kind_of_request_gets_the_tokens_of_an_exact_engine(load_engine: Callable[..., LocalEngine]) -> None:
+    exact = load_engine(slots=8, exact=True, prefill_tokens=64)
+    asked = requests(exact.vocabulary_size, seed=3)
+    expected = answers(exact, asked)
+    actual = answers(load_engine(slots=8, prefill_tokens=64), asked)
+    assert [[row[:2] for row in answer] for answer in expected] == [[row[:2] for row in answer] for answer in actual]
