@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FIRST_TOKENS: Final = 32
+FIRST_TOKENS: Final = 64
 """Tokens of a pass before any time is known."""
 LEAST_TOKENS: Final = 16
 MORE_TIME: Final = 0.75
@@ -24,14 +24,20 @@ class PrefillLimit:
         self._step_s: float | None = None
         self._token_s: float | None = None
 
-    def count_tokens(self, *, others_wait: bool) -> int:
-        """Return how many prompt tokens the next pass may process. others_wait: for a token each, in the same pass."""
-        if not others_wait:
+    def count_tokens(self, *, running: int, prompts: int) -> int:
+        """Return how many prompt tokens the next pass may process.
+
+        With more unfinished prompts than running sequences, the limit is greater in proportion: most clients wait for
+        their first token then.
+
+        running: number of sequences that get a token in the same pass.
+        """
+        if not running:
             return self._most
-        if self._step_s is None or self._token_s is None:
-            return min(self._most, FIRST_TOKENS)
-        tokens = int(MORE_TIME * self._step_s / self._token_s) if self._token_s > 0 else self._most
-        return max(LEAST_TOKENS, min(self._most, tokens))
+        tokens = FIRST_TOKENS
+        if self._step_s is not None and self._token_s is not None:
+            tokens = int(MORE_TIME * self._step_s / self._token_s) if self._token_s > 0 else self._most
+        return max(LEAST_TOKENS, min(self._most, int(tokens * max(1.0, prompts / running))))
 
     def record(self, seconds: float, *, prompt_tokens: int, others: int) -> None:
         """Record the time of a pass. others: number of sequences that got a token and have no prompt in it."""
@@ -40,7 +46,7 @@ class PrefillLimit:
         elif others and self._step_s is not None:
             self._token_s = _average(self._token_s, max(0.0, seconds - self._step_s) / prompt_tokens)
         elif self._token_s is None:
-            self._token_s = seconds / prompt_tokens
+            self._token_s = max(0.0, seconds - (self._step_s or 0.0)) / prompt_tokens
 
 
 def _average(average: float | None, value: float) -> float:

@@ -150,7 +150,8 @@ class Scheduler:
 
     def _schedule_prefill(self) -> Batch | None:
         """Return the next prefill: prompts in order of arrival, as many as fit into one pass."""
-        most = self._limit.count_tokens(others_wait=self._mixes and bool(self._running))
+        unfinished = len(self._waiting) + bool(self._partial)
+        most = self._limit.count_tokens(running=len(self._running) if self._mixes else 0, prompts=unfinished)
         chosen = list(self._partial)
         copies: list[RowCopy] = []
         longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0

@@ -19,7 +19,7 @@ def test_a_pass_takes_at_most_twice_the_time_of_a_step_after_a_few_passes(step_s
         limit.record(step_s, prompt_tokens=0, others=0)
     seconds = []
     for _ in range(20):
-        tokens = limit.count_tokens(others_wait=True)
+        tokens = limit.count_tokens(running=3, prompts=1)
         seconds.append(step_s + tokens * token_s)
         limit.record(seconds[-1], prompt_tokens=tokens, others=3)
     fewest = step_s + LEAST_TOKENS * token_s
@@ -30,7 +30,15 @@ def test_a_pass_takes_at_most_twice_the_time_of_a_step_after_a_few_passes(step_s
 def test_without_other_sequences_the_limit_is_the_configured_one() -> None:
     limit = PrefillLimit(256)
     limit.record(10.0, prompt_tokens=256, others=0)
-    assert limit.count_tokens(others_wait=False) == 256
+    assert limit.count_tokens(running=0, prompts=1) == 256
+
+
+def test_many_prompts_get_more_than_few_running_sequences() -> None:
+    limit = PrefillLimit(1000)
+    limit.record(0.1, prompt_tokens=0, others=0)
+    limit.record(0.2, prompt_tokens=100, others=1)
+    one, seven = (limit.count_tokens(running=2, prompts=count) for count in (1, 7))
+    assert seven == int(3.5 * one)
 
 
 def test_a_mixing_scheduler_decodes_the_running_sequences_in_every_prefill() -> None:
