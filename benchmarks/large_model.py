@@ -147,10 +147,11 @@ async def _gaps_ms(target: BenchmarkTarget, prompts: _Prompts, generator: random
     results = []
     for length in (0, LONG_PROMPT):
         questions = [prompts.create(generator, 32) for _ in range(RUNNING)]
+        long_question = prompts.create(generator, length)  # now: it would delay the reading of the streams
         streams = [asyncio.create_task(ask(target, question, RUNNING_TOKENS, OPTIONS)) for question in questions]
         if length:
             await asyncio.sleep(2.0)
-            await ask(target, prompts.create(generator, length), 1, OPTIONS)
+            await ask(target, long_question, 1, OPTIONS)
         gaps = [gap for stream in await asyncio.gather(*streams) for gap in stream.gaps_s]
         results.append(quantile(gaps, 0.99) * 1e3)
     return results[0], results[1]
