@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 HELP_OPTIONS = ("-h", "--help")
 CONTEXT_SETTINGS = {"help_option_names": HELP_OPTIONS}
+PROGRAM = "chatproof"
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 OWN_PACKAGES = ("conformance", "loadtests", "openapi", "reference_server")
 PUBLIC = {
@@ -67,6 +68,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
     "check": Command("conformance.cli.check_command:check", "Test a chat-completions server for conformance."),
     "judge": Command("conformance.cli.recorded_run_commands:judge", "Judge a recorded run again, offline."),
     "replay": Command("conformance.cli.recorded_run_commands:replay_one", "Send one recorded request again."),
+    "explain": Command(
+        "conformance.cli.guidance.explain_command:explain", "Explain a requirement and how to fix a server."
+    ),
     "load": CommandGroup(
         "Load-test a chat-completions server.",
         {
@@ -164,7 +168,36 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "show": Command("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
+    "init": Command("openapi.command_options.config_commands:init", "Write a chatproof.toml to begin with."),
+    "config": CommandGroup(
+        "Show the options that chatproof.toml and CHATPROOF_* variables set.",
+        {
+            "show": Command(
+                "openapi.command_options.config_commands:show", "Show every option with its value and its origin."
+            ),
+            "schema": Command(
+                "openapi.command_options.config_commands:print_schema", "Print the JSON Schema of chatproof.toml."
+            ),
+        },
+    ),
+    "completion": Command(
+        "conformance.cli.guidance.completion:completion", "Print the script of completion for a shell."
+    ),
 }
+
+
+class UnknownCommand(click.UsageError):
+    """The first word of the command line, or of a group, is not the name of a command."""
+
+
+PARSING_ERRORS = (
+    UnknownCommand,
+    click.BadParameter,  # also missing parameters
+    click.NoSuchOption,
+    click.BadOptionUsage,
+    click.BadArgumentUsage,
+)
+"""The errors that the help of a command explains."""
 
 
 class LazyGroup(click.Group):
@@ -184,20 +217,38 @@ class LazyGroup(click.Group):
         name, rest = args[0], args[1:]
         entry = self._entries.get(name)
         if entry is None:
-            raise click.UsageError(f"No such command {name!r}{_suggestion(name, self._entries)}", ctx)
-        if (
-            isinstance(entry, CommandGroup)
-            and entry.default
-            and not (rest and rest[0] in {*entry.commands, *HELP_OPTIONS})
-        ):
+            raise UnknownCommand(f"No such command {name!r}{_suggestion(name, self._entries)}", ctx)
+        if isinstance(entry, CommandGroup) and entry.default and not (rest and rest[0] in entry.commands):
             word = rest[0] if rest else ""
             if word.isalpha() and (suggestion := _suggestion(word, entry.commands)):
                 line = (
                     f"{name!r} has no command {word!r}{suggestion} To test a server of that name, write http://{word}"
                 )
                 raise click.UsageError(line, ctx)
-            return name, _load(self._path(name, ctx), entry.commands[entry.default]), rest
-        return super().resolve_command(ctx, args)
+            command = _load_default(self._path(name, ctx), entry, entry.default)
+            resolved: tuple[str | None, click.Command | None, list[str]] = name, command, rest
+        else:
+            resolved = super().resolve_command(ctx, args)
+        _configure(ctx, name, resolved[1])
+        return resolved
+
+    def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **settings: Any) -> Any:
+        """Run the command line. Every error is one line that begins with the name of the program."""
+        run: Any = super().main
+        if not settings.pop("standalone_mode", True):
+            return run(args, prog_name, *rest, standalone_mode=False, **settings)
+        try:
+            code = run(args, PROGRAM, *rest, standalone_mode=False, **settings)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            click.echo(f"{PROGRAM}: {_format_error(error)}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo(f"{PROGRAM}: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         """Run the command line as the process's main program."""
@@ -302,6 +353,15 @@ def _safe_stream(stream: TextIO | None, number: int) -> TextIO:
     )
 
 
+def _format_error(error: click.ClickException) -> str:
+    """Return an error on one line; the user's mistakes with the command that prints the help."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, PARSING_ERRORS) else None
+    if context is None or not context.help_option_names:
+        return message
+    return f"{message.removesuffix('.')} (see `{context.command_path} {context.help_option_names[-1]}`)"
+
+
 def _suggestion(word: str, known: Mapping[str, object]) -> str:
     from openapi.did_you_mean import suggest
 
@@ -317,6 +377,27 @@ def _load(path: str, entry: Command) -> click.Command:
         _raise_if_extra_missing(path, entry, error)
         raise
     return command  # type: ignore[no-any-return]
+
+
+def _configure(ctx: click.Context, name: str, command: click.Command | None) -> None:
+    """Let the configuration file and environment variables set the options of a command."""
+    if command is None or isinstance(command, click.Group):
+        return
+    from openapi.command_options import config_file
+
+    config_file.connect_options(command)
+    if ctx.parent is None and name in config_file.COMMANDS:
+        ctx.default_map = {**(ctx.default_map or {}), name: config_file.read_defaults(command, name)}
+
+
+def _load_default(path: str, group: CommandGroup, default: str) -> click.Command:
+    """Import the default command of a group. Its help also lists the other commands of the group."""
+    command = _load(path, group.commands[default])
+    others = {name: entry.help for name, entry in group.commands.items() if name != default}
+    width = max(map(len, others), default=0)
+    lines = (f"  {name:<{width}}  {text}" for name, text in others.items())
+    command.epilog = "\n".join(("\b", f"Commands of `{PROGRAM} {path}`:", *lines))
+    return command
 
 
 def _raise_if_extra_missing(path: str, entry: Command, error: ModuleNotFoundError) -> None:

@@ -24,4 +24,4 @@ class ServerNotListening(Unreachable):
 
     def with_hint(self, option: str) -> str:
         """Return the message, with the option that waits for such a server."""
-        return f"{self}; {option} S waits for a server that is still starting"
+        return f"{self}; check the host and the port; {option} TIME waits for a server that is still starting"

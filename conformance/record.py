@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 JUDGING_S: Final = 30.0
 JUDGING_SHARE: Final = 0.1
 """The time that sending leaves for judging: this share of the whole, `JUDGING_S` at most."""
+FAIL_FAST: Final = "--fail-fast"
+"""The beginning of the reason why a run ended at its first failure."""
 
 
 @dataclass(frozen=True, slots=True)

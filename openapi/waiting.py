@@ -1,4 +1,4 @@
-"""Wait for a server that is still starting (`--wait S`), in the suite and in load tests."""
+"""Wait for a server that is still starting (`--wait TIME`), in the suite and in load tests."""
 
 from __future__ import annotations
 

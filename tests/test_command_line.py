@@ -26,7 +26,7 @@ from chatproof import main
             "'load' has no command 'serch'. Did you mean 'search'? To test a server of that name, write http://serch",
         ),
         (["spec", "trase"], "No such command 'trase'. Did you mean 'trace'?"),
-        (["nothing"], "No such command 'nothing'\n"),
+        (["nothing"], "chatproof: No such command 'nothing' (see `chatproof --help`)\n"),
     ],
 )
 def test_a_misspelt_command_is_answered_with_a_suggestion(words: list[str], expected: str) -> None:
@@ -38,14 +38,27 @@ def test_a_misspelt_command_is_answered_with_a_suggestion(words: list[str], expe
 @pytest.mark.parametrize(
     ("words", "command"), [(["load", "--users", "0"], "load"), (["check", "--rate", "0"], "check")]
 )
-def test_the_hint_names_the_command_that_was_typed(words: list[str], command: str) -> None:
-    result = CliRunner().invoke(main, words, prog_name="chatproof")
-    assert f"Try 'chatproof {command} --help' for help." in result.output
+def test_an_error_is_one_line_with_the_command_that_was_typed(words: list[str], command: str) -> None:
+    result = CliRunner().invoke(main, words)
+    (line,) = result.output.splitlines()
+    assert line.startswith("chatproof: Invalid value for '--")
+    assert line.endswith(f" (see `chatproof {command} --help`)")
 
 
-def test_a_command_group_has_its_own_help_and_its_commands_have_theirs() -> None:
-    assert "search" in CliRunner().invoke(main, ["load", "--help"]).output
+def test_the_help_of_a_group_with_a_default_command_lists_its_options_and_the_other_commands() -> None:
+    for words in (["load", "--help"], ["load", "-h"]):
+        shown = CliRunner().invoke(main, words).output
+        assert "--users" in shown
+        assert "  search     Find the highest rate that meets the objectives." in shown
     assert "--users" in CliRunner().invoke(main, ["load", "run", "--help"]).output
+    assert "drift" in CliRunner().invoke(main, ["spec", "--help"]).output
+
+
+@pytest.mark.parametrize("command", ["check", "load"])
+def test_a_server_of_the_user_needs_a_dialect_in_every_command(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "http://127.0.0.1:9"])
+    assert (2, "chatproof: missing --dialect: expected ") == (result.exit_code, result.output[:39])
+    assert "mindie-2.3" in result.output
 
 
 def test_an_interrupt_that_a_command_does_not_handle_exits_with_130_and_one_line(
@@ -121,7 +134,9 @@ def test_a_missing_extra_is_reported_with_the_full_name_of_the_command(
 def test_a_module_that_is_missing_when_a_command_runs_is_reported_in_the_same_words() -> None:
     script = "import sys; sys.modules['orjson'] = None; from chatproof import main; main(['faults', 'list'])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    expected = "Error: `chatproof faults list` needs orjson, which is not installed: pip install 'chatproof[server]'"
+    expected = (
+        "chatproof: `chatproof faults list` needs orjson, which is not installed: pip install 'chatproof[server]'"
+    )
     assert (2, expected) == (result.returncode, result.stderr.splitlines()[-1])
 
 
@@ -136,7 +151,7 @@ def test_a_load_test_without_a_url_and_without_the_server_extra_names_what_is_mi
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (2, True) == (
         result.returncode,
-        result.stderr.splitlines()[-1].startswith("Error: the embedded server needs a_"),
+        result.stderr.splitlines()[-1].startswith("chatproof: the embedded server needs a_"),
     )
     assert "Traceback" not in result.stderr
 
@@ -173,5 +188,5 @@ def test_a_closed_stream_does_not_change_the_exit_code(closed: str, code: int) -
 @pytest.mark.parametrize("words", ["--help", "spec matrix", "spec diff mindie ovms"])
 def test_a_full_device_is_one_error_line(words: str) -> None:
     code, errors = shell(f"chatproof {words} >/dev/full")
-    assert (2, "Error: cannot write the output: No space left on device") == (code, errors.splitlines()[-1])
+    assert (2, "chatproof: cannot write the output: No space left on device") == (code, errors.splitlines()[-1])
     assert "Traceback" not in errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from contextlib import ExitStack
@@ -10,26 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
 from conformance.cli import capability_option, exit_codes
+from conformance.cli.check_run import failed_before, judge_server
 from conformance.cli.click_options import add_options
 from conformance.cli.options import DEFAULT_DIALECT, EVERY_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable, UsageError
 from conformance.plan.capabilities import default_capabilities
-from conformance.plan.expected_cost import estimate_cost
 from conformance.plan.scenarios.schemathesis_cases import Draw, require_fuzz_for_seed
 from conformance.record import BudgetLimits
-from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
-from conformance.report.writers import plan_preview, report_files, terminal
+from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
-from conformance.run.drafting import draft, require_matching_patterns, require_matching_waivers
-from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
+from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
+from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
 
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.plan.depth import Depth
-    from conformance.record import Record
-    from conformance.run.session import RunOutcome
     from openapi.contract.contract import Contract
 
 
@@ -48,9 +43,9 @@ if TYPE_CHECKING:
 @click.argument("url", required=False)
 @add_options(
     "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run",
-    "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file",
-    "--clients", "--report",
+    "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict",
+    "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait",
+    "--insecure", "--ca-file", "--clients", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -63,6 +58,8 @@ def check(
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
+    last_failed: bool,
+    fail_fast: bool,
     depth: Depth,
     coverage: int,
     fuzz: int,
@@ -86,7 +83,8 @@ def check(
     """Judge a chat-completions server, or the embedded server if no URL is given.
 
     The URL is http://HOST:PORT, with a path prefix if the server has one, or the full endpoint. The results are written
-    to results.json unless --report names another json file.
+    to results.json unless --report names another json file. If nothing was exchanged, results.json is left as it is,
+    and only the reports that --report names are written.
 
     Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
     failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
@@ -100,7 +98,18 @@ def check(
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY_DIALECT else [dialect or DEFAULT_DIALECT]
         contracts = [load_contract(name) for name in chosen]
         report_options = report_files.parse_options(reports, (("json", report_files.RESULTS),))
-        files = _name_files(report_options, [contract.name for contract in contracts])
+        dialects = [contract.name for contract in contracts]
+        files = _name_files(report_options, dialects)
+        requested = _name_files(report_files.parse_options(reports), dialects)
+        draw = Draw(coverage, fuzz, seed or 0)
+        if last_failed:
+            failed = failed_before(files, only, topics)
+            if not failed:
+                console.print("no requirement failed in the run before; nothing was sent")
+                sys.exit(exit_codes.CONFORMANT)
+            only = keep_known(contracts[0], failed, draw)
+            if not only:
+                raise UsageError(f"--last-failed: only a whole run shows {', '.join(failed)}: run without the option")
         secret = read_secret(api_key_env)
         options = RunOptions(
             url=url or "",
@@ -109,7 +118,7 @@ def check(
             only=only,
             topics=topics,
             depth=depth,
-            draw=Draw(coverage, fuzz, seed or 0),
+            draw=draw,
             capabilities=capability_option.parse(capabilities),
             strict=strict,
             budget=BudgetLimits(max_requests, max_tokens, max_time, rate, timeout, concurrency),
@@ -139,49 +148,20 @@ def check(
                         server = stack.enter_context(embedded_server.serve(contract))
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
-                    outcome = judge_server(options, secret, console, clients=clients)
+                    file = next(str(path) for kind, path in files[contract.name] if kind == "json")
+                    outcome = judge_server(options, secret, console, file=file, clients=clients, fail_fast=fail_fast)
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
-                    report_files.write_reports(files[contract.name], results, console)
+                    report_files.write_reports(requested[contract.name], results, console)
                     raise
-            report_files.write_reports(files[contract.name], outcome.results, console)
+            # A run without any exchange must not replace the results of an earlier one.
+            written = files if outcome.results["exchanges"] else requested
+            report_files.write_reports(written[contract.name], outcome.results, console)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
     sys.exit(exit_codes.worst(codes))
-
-
-def judge_server(options: RunOptions, secret: Secret | None, console: Console, *, clients: bool = False) -> RunOutcome:
-    """Judge one server by one dialect, and print the progress and the results."""
-
-    async def run() -> RunOutcome:
-        with console.status(f"requesting the models of {escape(options.url)}"):
-            prepared = await prepare_server(options, secret)
-        plan = prepared.plan
-        line = terminal.plan_line(
-            prepared.contract.name,
-            prepared.target.chat_url,
-            prepared.model,
-            requirements=len({assertion.requirement.id for assertion in plan.assertions}),
-            usual=estimate_cost(plan).describe(prepared.latency_s, options.budget.concurrency),
-            requests=prepared.requests,
-            tokens=plan.tokens,
-        )
-        console.print(line, soft_wrap=True)
-        with terminal.ProgressBar(console, prepared.requests) as bar:
-
-            def show_progress(record: Record) -> None:
-                scenario, _ = next(reversed(record.exchanges), ("", ""))
-                bar.update(len(record.exchanges) + len(record.missing), scenario)
-
-            return await send(prepared, secret, show_progress)
-
-    outcome = asyncio.run(run())
-    if clients:
-        outcome = replace(outcome, results=add_clients(outcome.results))
-    terminal.write(outcome.results, console)
-    return outcome
 
 
 def _name_files(reports: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:

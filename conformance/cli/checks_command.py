@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance.cli.exit_codes import USAGE
+from conformance.cli.guidance.completion import complete_checks, complete_dialects
 from conformance.cli.trace_command import build_coverage_map, trace_sentences
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
@@ -37,7 +38,12 @@ MAX_SHOWN = 4
 
 
 @click.command(name="list")
-@click.option("--dialect", metavar="NAME", help="Only the requirements of this dialect, with their keywords")
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Only the requirements of this dialect, with their keywords",
+    shell_complete=complete_dialects,
+)
 def list_checks(dialect: str | None) -> None:
     """List all checks with their claims."""
     try:
@@ -63,8 +69,13 @@ def _checks_of(contract: Contract | None) -> Iterator[Check]:
 
 
 @click.command(name="show")
-@click.argument("identity", metavar="ID")
-@click.option("--dialect", metavar="NAME", help="Only this dialect; shows its own checks, too")
+@click.argument("identity", metavar="ID", shell_complete=complete_checks)
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Only this dialect; shows its own checks, too",
+    shell_complete=complete_dialects,
+)
 def show_check(identity: str, dialect: str | None) -> None:
     """Show one check: its claim, its help, its mutant and faults, and its requirement and scenarios in each dialect."""
     try:

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from conformance.cli import exit_codes
-from conformance.cli.check_command import judge_server
+from conformance.cli.check_run import judge_server
 from conformance.cli.click_options import add_options
 from conformance.cli.dialect_todo import list_lost_sentences, list_todos
 from conformance.client.secret import Secret

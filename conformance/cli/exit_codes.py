@@ -12,6 +12,7 @@ import click
 from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.judging_limit import INTERRUPTED as INTERRUPTED_RUN
+from conformance.record import FAIL_FAST
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
 from conformance.report.writers.terminal import sanitize
@@ -35,7 +36,8 @@ def exit_code(outcome: RunOutcome) -> int:
         return USAGE if errors == list_own_errors(outcome) else INTERNAL_ERROR
     if outcome.report.exhausted == INTERRUPTED_RUN:
         return INTERRUPTED
-    if outcome.report.exhausted:
+    nonconformant = outcome.report.verdict is Verdict.NONCONFORMANT
+    if outcome.report.exhausted and not (nonconformant and outcome.report.exhausted.startswith(FAIL_FAST)):
         return EXHAUSTED
     return CONFORMANT if outcome.report.verdict is Verdict.CONFORMANT else NONCONFORMANT
 

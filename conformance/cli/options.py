@@ -26,7 +26,7 @@ class SuiteOption:
     name: str
     help: str
     metavar: str | None = None
-    kind: Literal["text", "integer", "number", "file", "flag", "choice"] = "text"
+    kind: Literal["text", "integer", "number", "duration", "file", "flag", "choice"] = "text"
     default: float | str | None = None
     minimum: int = 0
     maximum: int | None = None
@@ -96,6 +96,18 @@ OPTIONS: Final = {
             parameter="topics",
         ),
         SuiteOption(
+            "--last-failed",
+            "Only the requirements that failed in the run before, as its json report or results.json states them",
+            kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
+            "--fail-fast",
+            "Send nothing more after the first failure that a single answer shows",
+            kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
             "--depth",
             "How much to send: a smoke test, the usual run, or every request, also those that --only and --topic leave"
             " out",
@@ -144,9 +156,9 @@ OPTIONS: Final = {
         SuiteOption("--max-tokens", "Maximum number of tokens, as the server reports them", "N", "integer", 200_000, 1),
         SuiteOption(
             "--max-time",
-            "Maximum duration of the command; the last tenth, 30 s at most, is for judging",
-            "SECONDS",
-            "number",
+            "Maximum duration of the command, such as 90s, 5m or 1h30m; the last tenth, 30 s at most, is for judging",
+            "TIME",
+            "duration",
             default=1200.0,
             above=True,
         ),
@@ -154,8 +166,8 @@ OPTIONS: Final = {
         SuiteOption(
             "--timeout",
             "Time limit for one request, including the whole response",
-            "SECONDS",
-            "number",
+            "TIME",
+            "duration",
             default=120.0,
             above=True,
             in_pytest=False,
@@ -163,8 +175,8 @@ OPTIONS: Final = {
         SuiteOption(
             "--wait",
             "Time to wait for a server that is still starting",
-            "SECONDS",
-            "number",
+            "TIME",
+            "duration",
             default=0.0,
             pytest_name="--wait-for-server",
         ),

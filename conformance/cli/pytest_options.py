@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.cli.options import OPTIONS, SuiteOption
+from openapi.command_options.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,12 +61,30 @@ def _settings(option: SuiteOption) -> dict[str, Any]:
         return {**settings, "action": "append", "default": []}
     if option.kind in ("integer", "number"):
         settings |= {"type": _number(option), "default": option.default}
+    if option.kind == "duration":
+        settings |= {"type": _duration(option), "default": option.default}
     if option.kind == "choice":
         settings |= {"choices": option.choices, "default": option.default}
     if option.default:
-        default = option.default if isinstance(option.default, str) else f"{option.default:g}"
+        default = option.default if isinstance(option.default, str) else _shown(option.default, option.kind)
         settings["help"] += f" (default: {default})"
     return settings
+
+
+def _shown(default: float, kind: str) -> str:
+    return format_duration(default) if kind == "duration" else f"{default:g}"
+
+
+def _duration(option: SuiteOption) -> Callable[[str], float]:
+    """Return the function that reads a duration."""
+
+    def parse(text: str) -> float:
+        try:
+            return parse_duration(text, positive=option.above)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
 
 
 def _number(option: SuiteOption) -> Callable[[str], float]:

@@ -83,7 +83,8 @@ def judge(
             own=tuple(map(load_contract, own)),
         )
         results = add_clients(rejudged.outcome.results) if clients else rejudged.outcome.results
-        terminal.write(results, console)
+        written = next((str(path) for kind, path in report_options if kind == "json"), str(file))
+        terminal.write(results, console, written)
         if missing := rejudged.unrecorded:
             some = ", ".join(missing[:SHOWN_SCENARIOS]) + (", ..." if len(missing) > SHOWN_SCENARIOS else "")
             console.print(f"not judged because the record does not contain them: {len(missing)} scenarios ({some})")

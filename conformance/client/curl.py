@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Final
 from conformance.client.secret import BEGINNING, MARK
 
 if TYPE_CHECKING:
-    from conformance.exchange import Exchange
+    from conformance.exchange import Exchange, Request
 
 KEY_VARIABLE: Final = "API_KEY"
 LONGEST_ARGUMENT: Final = 100_000
 """Longest body, in bytes, that is passed as an argument; Linux refuses a single argument of 128 KiB."""
 
 _SET_BY_CURL: Final = frozenset({"host", "content-length"})
+_USUAL: Final = frozenset({("accept", "*/*"), ("accept-encoding", "identity"), ("user-agent", "chatproof")})
+"""Headers of every request that say no more than those of curl."""
+_STREAM: Final = re.compile(rb'"stream"\s*:\s*true')
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARK: Final = re.compile(MARK.pattern.encode())
 _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an option of printf
@@ -52,6 +55,35 @@ def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
         else:
             parts.append(f"--data-raw {argument}")
     return source + " \\\n  ".join(parts)
+
+
+def short_curl(request: Request, variable: str = KEY_VARIABLE) -> str:
+    """Return the shortest POSIX shell command, on one line, that sends the same request.
+
+    The body, and all headers that say more than those of curl, are the same as in `curl`. Options that change nothing
+    for this request are left out.
+    """
+    names = {name.lower() for name, _ in request.headers}
+    parts = ["curl -sSN" if _STREAM.search(request.body) else "curl -sS"]
+    parts += ["-g"] if set(request.url) & set("[]{}") else []
+    parts += ["--path-as-is"] if "/." in request.url else []
+    parts += ["--http1.1"] if request.url.startswith("https:") else []
+    parts.append(_quote(request.url, variable))
+    if request.method == "HEAD":
+        parts.append("-I")
+    elif request.method != ("POST" if request.body else "GET"):
+        parts.append(f"-X {shlex.quote(request.method)}")
+    for name, value in request.headers:
+        if name.lower() not in _SET_BY_CURL and (name.lower(), value) not in _USUAL:
+            parts.append(f"-H {_quote(f'{name}: {value}' if value else f'{name};', variable)}")
+    added = {"accept", "user-agent"} | ({"content-type"} if request.body else set())
+    parts += [f"-H {shlex.quote(f'{name.title()}:')}" for name in sorted(added - names)]
+    if not request.body:
+        return " ".join(parts)
+    argument = _argument(request.body, variable)
+    if argument is None:
+        return f"{_printf(request.body, variable)} | {' '.join(parts)} --data-binary @-"
+    return f"{' '.join(parts)} {'--data-raw' if request.body.startswith(b'@') else '-d'} {argument}"
 
 
 def _argument(body: bytes, variable: str) -> str | None:

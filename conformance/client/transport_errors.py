@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import h11
 
 if TYPE_CHECKING:
     from conformance.client.request_builder import Origin
     from conformance.exchange import FailureKind
+
+NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+"""OpenSSL's reasons for an answer that is not TLS."""
 
 
 def explain_error(
@@ -26,7 +29,8 @@ def explain_error(
     if isinstance(error, ssl.SSLCertVerificationError):
         return "tls", f"the certificate of {where} is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError) and not opened:
-        return "tls", f"TLS handshake with {where} failed: {error.reason or error}"
+        hint = f": the server does not use TLS. Did you mean http://{where}?" if error.reason in NO_TLS else ""
+        return "tls", f"TLS handshake with {where} failed: {error.reason or error}{hint}"
     if isinstance(error, socket.gaierror):
         return "connect", f"the name {host} cannot be resolved: {error.strerror}"
     if isinstance(error, ConnectionRefusedError):

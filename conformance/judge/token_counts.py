@@ -54,6 +54,17 @@ def comparable_counts(exchange: Exchange) -> tuple[int, int, int]:
     return prompt, completion, total
 
 
+def visible_count(exchange: Exchange) -> int:
+    """Return completion_tokens without the tokens of reasoning, if usage counts these.
+
+    Raises as `comparable_counts`.
+    """
+    _prompt, completion, _total = comparable_counts(exchange)
+    details = (exchange.usage or {}).get("completion_tokens_details")
+    hidden = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return completion - hidden if type(hidden) is int and 0 <= hidden <= completion else completion
+
+
 def prompt_count(exchange: Exchange) -> int:
     """Return the answer's prompt_tokens. Raises NotExercised if usage does not have it."""
     count = (exchange.usage or {}).get("prompt_tokens")

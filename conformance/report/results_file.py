@@ -38,8 +38,18 @@ def read_results(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except KeyError as error:
         raise UsageError(f"{path}: not a results file of chatproof: missing key {error}") from error
-    except (AttributeError, EOFError, RecursionError, TypeError, ValueError) as error:
+    except json.JSONDecodeError as error:
+        reason = f"invalid JSON at line {error.lineno}; the file may be incomplete: copy or write it again"
+        raise UsageError(f"{path}: not a results file of chatproof: {reason}") from error
+    except EOFError as error:
+        reason = "the compressed file is incomplete: copy or write it again"
+        raise UsageError(f"{path}: not a results file of chatproof: {reason}") from error
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: not a results file of chatproof: {str(error)[:200]}") from error
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        reason = f"it has schema version {version}, and this chatproof reads up to {SCHEMA_VERSION}: update chatproof"
+        raise UsageError(f"{path}: {reason}")
     validator = jsonschema_rs.validator_for(load_schema())
     if not validator.is_valid(document):
         # An error holds a copy of the whole document, which takes several times its memory.

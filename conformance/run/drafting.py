@@ -14,6 +14,7 @@ from conformance.plan.capability_use import list_unjudged
 from conformance.plan.depth import limit_plan
 from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
 from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, prompt_parts, written
+from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
@@ -88,7 +89,9 @@ def _explain_uncovered(plan: Plan) -> Plan:
     contract = plan.contract
     checks = gather_checks(contract)
     unfit = [
-        item for module in (written, boundaries, greedy_bounds, prompt_parts) for item in module.list_unfit(contract)
+        item
+        for module in (written, boundaries, greedy_bounds, prompt_parts, tasks)
+        for item in module.list_unfit(contract)
     ]
     left_out = {
         row: next((reason for scenario, reason in unfit if shows(checks[row.id], scenario, contract)), "")
@@ -115,6 +118,12 @@ def require_matching_patterns(
     if only:
         assertions = [assertion for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions]
         require_matches(only, assertions, contract)
+
+
+def keep_known(contract: Contract, requirements: tuple[str, ...], wanted: Draw = NOTHING) -> tuple[str, ...]:
+    """Return those of the requirements that single requests show; others are about a run as a whole."""
+    known = {assertion.requirement.id for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions}
+    return tuple(name for name in requirements if name in known)
 
 
 def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Contract]) -> None:

@@ -25,7 +25,7 @@ from conformance.run.capability_probes import (
     is_refused_by_name,
     select_probes,
 )
-from conformance.run.wrong_target import explain, is_suspicious
+from conformance.run.wrong_target import explain, is_suspicious, suggest_https
 from conformance.scenario import Step
 from openapi import waiting
 from openapi.server_values import read_name
@@ -136,7 +136,8 @@ class Preflight:
         if exchange.response is None and exchange.failure is not None:
             if exchange.failure.kind == "timeout" and self._is_late:
                 return False  # the run ends with its budget before it sends anything
-            raise Unreachable(f"POST {self._target.chat_url}: {exchange.failure.detail}")
+            hint = suggest_https(self._target) if exchange.failure.kind in ("reset", "protocol") else ""
+            raise Unreachable(f"POST {self._target.chat_url}: {exchange.failure.detail}{hint}")
         if exchange.status in (401, 403) or reports_key_error(exchange, self._contract):
             raise Unreachable(
                 f"the server refuses the API key: {summarize(exchange)}; pass the key with --api-key-env VAR, and a"

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 NO_ENDPOINT: Final = (404, 405)
 MODEL_CODES: Final = ("model_not_found", "model_not_exist", "invalid_model")
 MODEL_WORDS: Final = ("model", "models", "模型")
+OTHER_ENDPOINTS: Final = (
+    "/chat/completions", "/completions", "/responses", "/embeddings", "/messages", "/models", "/openapi.json", "/docs",
+    "/health", "/metrics", "/generate", "/chat", "/api",
+)  # fmt: skip
+"""Paths of other endpoints that users copy, in place of the address of the server."""
+TLS_PORT: Final = ("https server", "https port", "tls")
+"""What a TLS port says about a request without TLS."""
 MOST_SHOWN: Final = 5
 """Models of the server that an error message lists."""
 
@@ -74,11 +81,32 @@ def _wrong_model(exchange: Exchange, model: str, listed: Sequence[str], *, named
 def _wrong_url(exchange: Exchange, target: Target) -> str:
     location = exchange.header("location")
     redirect = f" (redirects to {location})" if location and exchange.status in range(300, 400) else ""
-    version = target.path[: target.path.index("/", 1) + 1]  # /v1/
-    base, found, _ = f"{target.base}/".partition(version)
-    likely = f". Did you mean {base}?" if found else ""
+    if exchange.status == 400 or (envelope_of(exchange).name == "HTML" and target.base.startswith("http://")):
+        text = exchange.text.casefold()
+        if any(words in text for words in TLS_PORT):
+            return f"POST {target.chat_url}: {summarize(exchange)}{suggest_https(target)}"
+    base = _likely_base(target)
+    likely = f". Did you mean {base}?" if base else ""
     return (
         f"no chat-completions endpoint at this URL: POST {target.chat_url} was answered with"
         f" {summarize(exchange)}{redirect}; expected http://HOST:PORT, with a path prefix if the server has one, or the"
         f" full URL of the endpoint, which ends with {target.path}{likely}"
     )
+
+
+def suggest_https(target: Target) -> str:
+    """Return the end of an error about a server that closes the connection; empty for one with TLS."""
+    plain, https = "http://", "https://"
+    if not target.base.startswith(plain):
+        return ""
+    return f"; if the server uses TLS, write {https}{target.base.removeprefix(plain)}"
+
+
+def _likely_base(target: Target) -> str | None:
+    """Return the address of a server without the path of another endpoint; None if it has no such path."""
+    version = target.path[: target.path.index("/", 1) + 1]  # /v1/
+    base, has_version, _ = f"{target.base}/".partition(version)
+    if has_version:
+        return base
+    endings = (ending for ending in OTHER_ENDPOINTS if target.base.endswith(ending))
+    return next((target.base.removesuffix(ending) for ending in endings), None)

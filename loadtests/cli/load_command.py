@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import signal
 import subprocess
 from argparse import Namespace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from loadtests.cli.locust_arguments import split_arguments
 from loadtests.cli.reachability import check_listening, wait_until_ready
@@ -21,6 +21,7 @@ from loadtests.errors import UnreachableError, UsageError
 from loadtests.report.results import INTERNAL_ERROR
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
+from openapi.command_options.duration import Duration, format_duration
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 
 LOCUSTFILE: Final = Path(__file__).parents[1] / "locustfile.py"
-DURATION: Final = re.compile(r"\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
-PART: Final = re.compile(r"([\d.]+)(ms|s|m|h)?")
-SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 OUT: Final = "load-report"
 LOCUST_EXTRA_S: Final = 60
 """How much later Locust's own time limit is than that of the test, which counts from the first request."""
@@ -57,35 +55,25 @@ DISTRIBUTED: Final = ("--master", "--worker")
 """Options of Locust with which other machines send the load; they may reach a server that this machine cannot reach."""
 
 
-class Duration(click.ParamType[float]):
-    """A duration such as `500ms`, `60s`, `5m` or `1h30m`. positive: 0 is invalid."""
-
-    name = "duration"
-
-    def __init__(self, *, positive: bool = False) -> None:
-        self._positive = positive
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the duration in seconds."""
-        if isinstance(value, float | int):
-            return float(value)
-        text = str(value).strip()
-        if DURATION.fullmatch(text) is None:
-            self.fail(f"invalid duration {value!r}: expected for example 60s, 1m30s or 500ms", param, ctx)
-        seconds = sum(float(number) * SECONDS[unit or None] for number, unit in PART.findall(text))
-        if self._positive and not seconds:
-            self.fail(f"invalid duration {value!r}: expected more than 0, for example 60s", param, ctx)
-        return seconds
-
-
 def add_load_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of the locustfile to a command."""
     for option in reversed(OPTIONS):
+        names = [f"--{option.shared}"] if option.shared else []
+        names += [f"--{option.name}", option.name.replace("-", "_")]
         if option.default is False:
-            decorate = click.option(f"--{option.name}", is_flag=True, help=option.help)
+            decorate = click.option(*names, is_flag=True, help=option.help)
+        elif option.is_duration:
+            decorate = click.option(
+                *names,
+                default=format_duration(option.default),
+                show_default=True,
+                type=Duration(),
+                metavar="TIME",
+                help=option.help.replace(", seconds", ""),
+            )
         else:
             decorate = click.option(
-                f"--{option.name}",
+                *names,
                 default=OUT if option.name == "out" else option.default or None,
                 show_default=True,
                 multiple=option.default == (),
@@ -105,8 +93,8 @@ wait_option = click.option(
     "--wait",
     default=0.0,
     type=Duration(),
-    metavar="SECONDS",
-    help="Maximum time to wait for a server that is still starting.",
+    metavar="TIME",
+    help="Maximum time to wait for a server that is still starting (default: none).",
 )
 
 
@@ -130,9 +118,17 @@ def format_options(values: dict[str, Any]) -> Iterator[str]:
     "--users", default=10, show_default=True, type=click.IntRange(1), help="Number of users of a closed loop."
 )
 @click.option(
-    "--time", "seconds", default="30s", show_default=True, type=Duration(positive=True), help="Measured time."
+    "--time",
+    "seconds",
+    default="30s",
+    show_default=True,
+    type=Duration(positive=True),
+    metavar="TIME",
+    help="Measured time, such as 90s, 5m or 1h30m.",
 )
-@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before the measurement.")
+@click.option(
+    "--warm-up", default="2s", show_default=True, type=Duration(), metavar="TIME", help="Time before the measurement."
+)
 @click.option("--web", is_flag=True, help="Start Locust's web interface on 127.0.0.1 instead of a test.")
 @wait_option
 @add_load_options
@@ -155,6 +151,7 @@ def load(
     Options of Locust are accepted too, such as `--processes 2` or `--html FILE`; see `locust --help`.
     """
     url, more = parse_locust_arguments(url, more)
+    require_dialect(url)
     check_out_folder(options["out"])
     arguments = [
         *("-f", str(LOCUSTFILE)),
@@ -194,6 +191,15 @@ def parse_locust_arguments(url: str | None, more: tuple[str, ...]) -> tuple[str 
         return split_arguments(url, more)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
+
+
+def require_dialect(url: str | None) -> None:
+    """Raise click.UsageError for a server of the user without --dialect; only the embedded server has a default."""
+    context = click.get_current_context()
+    if url is not None and context.get_parameter_source("dialect") is ParameterSource.DEFAULT:
+        from openapi.contract.contract import names
+
+        raise click.UsageError(f"missing --dialect: expected one of {', '.join(sorted(names()))}")
 
 
 def check_out_folder(out: str | None) -> None:

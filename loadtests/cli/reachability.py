@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CONNECT_S: Final = 10.0
 ANY_PATHS: Final = ("/v1/chat/completions", "/v1/models")
 """Host and port do not depend on the contract's paths."""
-HINT: Final = "--wait S waits for a server that is still starting"
+HINT: Final = "check the host and the port; --wait TIME waits for a server that is still starting"
 MAX_BODY: Final = 200
 """The most bytes of an answer that an error message shows."""
 

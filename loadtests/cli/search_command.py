@@ -19,13 +19,13 @@ from loadtests.cli.load_command import (
     LOCUSTFILE,
     OUT,
     PLACEHOLDER_URL,
-    Duration,
     add_load_options,
     check_options,
     check_server,
     format_options,
     locust_time_limit,
     parse_locust_arguments,
+    require_dialect,
     run_locust,
     server_arguments,
     wait_option,
@@ -35,6 +35,7 @@ from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
 from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED
 from loadtests.secret import to_printable
+from openapi.command_options.duration import Duration
 from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:
@@ -79,9 +80,12 @@ if TYPE_CHECKING:
     default="20s",
     show_default=True,
     type=Duration(positive=True),
+    metavar="TIME",
     help="Measured time of each rate; longer if --share needs more requests.",
 )
-@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before the measurement.")
+@click.option(
+    "--warm-up", default="2s", show_default=True, type=Duration(), metavar="TIME", help="Time before the measurement."
+)
 @wait_option
 @add_load_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
@@ -96,6 +100,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, greatest
     if first > greatest:
         raise click.UsageError(f"--from {first:g} is greater than --to {greatest:g}")
     url, more = parse_locust_arguments(url, more)
+    require_dialect(url)
     values = {
         **options,
         "rate": first,

@@ -26,7 +26,8 @@ class Option:
 
     name: without dashes. default: its type is the type of the option; () for an option that may be repeated, False
     for a flag, None for an optional number. web: whether Locust's web page may change it between tests; options that
-    name files of the machine may not be changed there.
+    name files of the machine may not be changed there. shared: the name of the same option in other commands, which
+    `chatproof load` has, too. is_duration: whether `chatproof load` accepts `5m`; Locust takes seconds.
     """
 
     name: str
@@ -35,10 +36,12 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     web: bool = True
+    shared: str = ""
+    is_duration: bool = False
 
 
 OPTIONS: Final = (
-    Option("dialect", "NAME", DIALECT, "API dialect of the requests."),
+    Option("dialect", "NAME", DIALECT, "API dialect of the requests; required for a URL."),
     Option("model", "NAME", "", "Model to request; default: the dialect's."),
     Option("api-key-env", "VAR", "", "Environment variable that contains the API key.", web=False),
     Option("header", "NAME: VALUE", (), "Additional header for every request, repeatable.", web=False),
@@ -52,9 +55,9 @@ OPTIONS: Final = (
     Option("burstiness", "K", 1.0, "Shape of gamma arrivals; below 1 is burstier than poisson."),
     Option("trace", "FILE", "", "Recorded arrivals, JSON lines in the format of Mooncake or BurstGPT.", web=False),
     Option("shape", "NAME", "steady", "Load over time.", tuple(arrivals.SHAPES), web=False),
-    Option("think", "S", 0.0, "Pause of a user between two requests, seconds."),
+    Option("think", "S", 0.0, "Pause of a user between two requests, seconds.", is_duration=True),
     Option("seed", "N", 1, "Random seed."),
-    Option("deadline", "S", 120.0, "Time limit for one answer, seconds."),
+    Option("deadline", "S", 120.0, "Time limit for one answer, seconds.", shared="timeout", is_duration=True),
     Option("max-requests", "N", MAX_REQUESTS, "End the test after this many requests."),
     Option("max-in-flight", "N", 2000, "Maximum requests in flight in an open loop; more are dropped and counted."),
     Option("max-failures", "SHARE", 0.0, "Share of failed requests that is allowed, 0 to 1."),

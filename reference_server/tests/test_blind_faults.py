@@ -17,6 +17,8 @@ from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
     first_requests,
+    fourth_requests,
+    fourth_variation_requests,
     second_requests,
     third_requests,
     third_variation_requests,
@@ -30,6 +32,7 @@ REQUESTS = {
     "first": first_requests.REQUESTS,
     "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
     "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
+    "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

@@ -77,6 +77,16 @@ def last_message_stands_before_the_answer(exchanges: Mapping[str, Exchange], _: 
         yield Finding("/choices/0/message/content", f"{message!r} at its beginning", repr(found)[:200])
 
 
+@relation("prompt.no-echo-unasked", over=("continued", "echoed"), unmet=why_unanswered)
+def last_message_is_not_repeated_unasked(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Without echo an answer that continues the last message does not begin with it: with echo it is a longer one."""
+    sent: Any = exchanges["echoed"].request_json
+    message = sent["messages"][-1]["content"]
+    continued, echoed = (exchanges[name].content() or "" for name in ("continued", "echoed"))
+    if continued.startswith(message) and continued == echoed:
+        yield Finding("/continued/choices/0/message/content", f"not {message!r} again", repr(continued)[:200])
+
+
 def _require_answer(exchange: Exchange) -> None:
     """Raise NotObserved if the request was not answered."""
     if reason := why_unanswered(exchange):

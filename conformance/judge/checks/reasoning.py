@@ -52,8 +52,8 @@ def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[F
 
 @relation("reasoning.same-beside-others", over=("plain", "plain-again", "beside-others"))
 def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With log-probabilities and a stop string that never occurs, reasoning and answer are those without, each in its
-    field, and there are log-probabilities.
+    """With log-probabilities, a stop string that never occurs and a budget as large as the whole answer, reasoning and
+    answer are those without, each in its field, and there are log-probabilities.
 
     Not judged if the combination is refused, or if the same request has two answers.
     """

@@ -2,9 +2,11 @@
 
 Many servers compute a request in other sums when it shares a batch with others. Of two almost equally likely tokens the
 other one may then be chosen, and the text diverges from there. An answer differs clearly if its log-probabilities show
-that the tokens are the same, or that the two tokens of a greedy answer were not almost equally likely. Without
-log-probabilities, and for sampled answers, a difference is clear only if the texts differ from their first characters
-on: at every later token a near tie is more likely to have occurred.
+that the tokens are the same, or that the two tokens of a greedy answer were not almost equally likely. It also does if
+the same text is in other fields, because rounding moves nothing from the reasoning to the content, or if it lacks its
+end although as many tokens are counted. Without log-probabilities,
+and for sampled answers, a difference is clear only if the texts differ from their first characters on: at every later
+token a near tie is more likely to have occurred.
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
         return "none"
     first, second = "".join(map(_text_of, before)), "".join(map(_text_of, after))
     if not first or not second:
+        return "clear"
+    if first.split() == second.split() and _texts_of(before) != _texts_of(after):
+        return "clear"
+    if _lacks_its_end(base, other, first, second):
         return "clear"
     if len(before) == len(after) == 1 and _has_same_tokens(base, other) and _differs_in_text(first, second):
         return "clear"
@@ -70,6 +76,24 @@ def _text_of(choice: tuple[Any, ...]) -> str:
     """Return the text, the reasoning and the tool calls of a choice as one string."""
     _, content, reasoning, calls, _ = choice
     return f"{reasoning or ''}{content or ''}{''.join(f'{name}{arguments}' for name, arguments in calls)}"
+
+
+def _lacks_its_end(base: Exchange, other: Exchange, first: str, second: str) -> bool:
+    """Return whether one answer is the beginning of the other, although as many tokens are counted for both.
+
+    Not judged next to stop strings, which some documents leave out of one form only.
+    """
+    sent: Any = base.request_json
+    if not isinstance(sent, dict) or sent.get("stop"):
+        return False
+    counts = [(exchange.usage or {}).get("completion_tokens") for exchange in (base, other)]
+    shorter, longer = sorted((first.strip(), second.strip()), key=len)
+    return counts[0] is not None and counts[0] == counts[1] and shorter != longer and longer.startswith(shorter)
+
+
+def _texts_of(choices: tuple[tuple[Any, ...], ...]) -> list[tuple[str, str]]:
+    """Return the content and the reasoning of each choice, without white space around them."""
+    return [((content or "").strip(), (reasoning or "").strip()) for _, content, reasoning, *_ in choices]
 
 
 def _has_same_tokens(base: Exchange, other: Exchange) -> bool:

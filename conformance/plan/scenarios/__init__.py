@@ -10,13 +10,12 @@ from conformance.plan.scenarios import (
     fitting,
     greedy_bounds,
     open_requests,
-    pairs,
     printed_requests,
     prompt_parts,
     undeclared_capabilities,
-    values_together,
     written,
 )
+from conformance.plan.scenarios.combinations import pairs, tasks, values_together
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -34,6 +33,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *values_together.replace_shared(alone, together),
         *together,
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
+        *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),

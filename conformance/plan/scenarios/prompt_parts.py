@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from conformance.plan.scenarios.fitting import complete_body
+from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
 from conformance.scenario import Scenario, Step
-from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,6 +116,20 @@ def _with_parts(clauses: Clauses) -> Body:
     }
 
 
+def _after_null(clauses: Clauses) -> Body:
+    """Return a conversation with a call whose message has null in place of a string, as most clients send it."""
+    order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
+    call = _call("call00001", "get_order", _json({"number": "4711", **order}))
+    return {
+        "messages": [
+            {"role": "user", "content": "When does my order arrive?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            _result("call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")),
+        ],
+        "tools": [_tool("get_order", "Find out when an order arrives.", {"number": {"type": "string"}})],
+    }
+
+
 def _with_marks(clauses: Clauses) -> Body:
     """Return a conversation with instructions between its turns, and with marks of chat templates in a message."""
     return {
@@ -131,20 +144,25 @@ def _with_marks(clauses: Clauses) -> Body:
 
 
 MARKED: Final = "marked"
-WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {"agent": _agent, "in-parts": _with_parts, MARKED: _with_marks}
+AFTER_NULL: Final = "after-null"
+WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
+    "agent": _agent,
+    "in-parts": _with_parts,
+    AFTER_NULL: _after_null,
+    MARKED: _with_marks,
+}
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenario; empty if the contract allows none of the whole requests.
 
-    Instructions between turns may be refused: not every model has a form for them.
+    Instructions between turns may be refused: not every model has a form for them. So may null next to calls.
     """
-    validators = Validator(contract), Validator(contract.with_server_limits())
+    allowed = AllowedBodies(contract)
     known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
 
     def is_allowed(body: Body) -> bool:
-        complete = complete_body({"model": "m", **body}, contract)
-        return complete.keys() <= known and not any(validator.request_problems(complete) for validator in validators)
+        return body.keys() <= known and allowed.allows(body)
 
     steps = tuple(step for name, write in WHOLE.items() for step in _steps(name, write, is_allowed))
     return (Scenario(SCENARIO, SUMMARY, steps),) if steps else ()
@@ -164,7 +182,7 @@ def _steps(name: str, write: Callable[[Clauses], Body], is_allowed: Callable[[Bo
     fields = next((fields for fields in ({**ONE_TOKEN, **TOLD}, ONE_TOKEN) if is_allowed({**body, **fields})), None)
     if fields is None:
         return
-    expect: Expectation = "either" if name == MARKED else "answer"
+    expect: Expectation = "either" if name in (AFTER_NULL, MARKED) else "answer"
     yield Step(name, body={**body, **fields}, expect=expect)
     for part in parts:
         yield Step(f"{name}{WITHOUT}{part}", body={**write(Clauses(part, [])), **fields}, expect=expect)

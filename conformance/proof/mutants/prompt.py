@@ -30,6 +30,13 @@ def last_message_is_closed(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, lambda answer: answer.update(prompt_text=f"{answer['prompt_text']}<|im_end|>"))
 
 
+@mutant("prompt.no-echo-unasked", steps="continued")
+def last_message_is_always_echoed(exchange: Exchange) -> Exchange:
+    """The answer begins with the last message, whatever echo is."""
+    message = exchange.request_json["messages"][-1]["content"]
+    return edit_text(exchange, lambda text: message + text)
+
+
 @mutant("prompt.last-message-echoed", steps="echoed")
 def last_message_is_left_out(exchange: Exchange) -> Exchange:
     """The answer does not begin with the last message."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, Final
+
+from conformance.client.curl import short_curl
+from conformance.exchange import Exchange
+from conformance.judge.check_registry import gather_checks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+RESULTS_FILE: Final = "results.json"
 LONGEST_COMMAND: Final = 1500
 """Characters; a longer command is replaced by one that reads the request from the results."""
 UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -27,6 +33,10 @@ class ExchangeIndex:
         self._exchanges = exchanges
         self._places = {exchange["id"]: at for at, exchange in enumerate(exchanges)}
 
+    def __contains__(self, identity: object) -> bool:
+        """Whether there is an exchange with an id."""
+        return identity in self._places
+
     def __getitem__(self, identity: str) -> Mapping[str, Any]:
         """Return the exchange with an id."""
         return self._exchanges[self._places[identity]]
@@ -34,14 +44,48 @@ class ExchangeIndex:
 
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
     """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
-    return {exchange["id"]: _repeat_command(exchange) for exchange in results["exchanges"]}
+    return {exchange["id"]: repeat_command(exchange) for exchange in results["exchanges"]}
 
 
-def _repeat_command(exchange: Mapping[str, Any]) -> str:
-    line = str(exchange["curl"]).replace(" |\n", " | ").replace(" \\\n  ", " ")
+def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE) -> str:
+    """Return the shortest shell command, on one line, that sends the request of an exchange again.
+
+    file: the results file, from which `chatproof replay` reads a request that is too long for a command.
+    """
+    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request)
     if len(line) > LONGEST_COMMAND or "\n" in line or UNSAFE.search(line):
-        return f"chatproof replay results.json --id {exchange['id']}"
+        return replay_command(exchange["id"], file)
     return line
+
+
+def replay_command(identity: str, file: str = RESULTS_FILE) -> str:
+    """Return the command that sends an exchange of a results file, or all exchanges of a requirement, again."""
+    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}"
+
+
+class Reproduction:
+    """Finds the one command that reproduces the first finding of a requirement.
+
+    file: the results file that the commands name.
+    """
+
+    def __init__(self, results: dict[str, Any], file: str = RESULTS_FILE) -> None:
+        self._exchanges = ExchangeIndex(results["exchanges"])
+        self._checks = gather_checks()
+        self._file = file
+
+    def command(self, row: Mapping[str, Any]) -> str | None:
+        """Return the command; None for a finding that rests on no recorded exchange.
+
+        What compares several answers is reproduced by `chatproof replay`, which sends all of their requests.
+        """
+        first = row["findings"][0]["exchange"] if row["findings"] else None
+        if first is None or first not in self._exchanges:
+            return None
+        check = self._checks.get(row["check"])
+        if check is not None and check.is_relation:
+            return replay_command(row["id"], self._file)
+        return repeat_command(self._exchanges[first], self._file)
 
 
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:

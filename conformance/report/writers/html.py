@@ -1,28 +1,40 @@
-"""Write the results as one self-contained HTML file in which nothing that a server sent can act.
+"""Write the results as one self-contained HTML page in which nothing that a server sent can act.
 
-A content security policy forbids all scripts, images and connections. All text is escaped and neutralized. Sections
-fold with `details`, which needs no script.
+The first screen has the verdict, the causes, and the commands that reproduce them. All text is neutralized and escaped
+by Jinja. A content security policy allows the page's own style and script, by their digests, and no connection. Without
+script, everything is there except the filters.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from html import escape
+from collections import Counter
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import describe_causes, describe_document, list_problems, other_causes
-from conformance.report.writers.evidence import ExchangeIndex, answer_excerpt, neutralize, repeat_commands
+from conformance.report.writers.evidence import LONGEST_COMMAND, Reproduction, neutralize
+from conformance.report.writers.page_exchanges import describe_exchanges, make_id
+from openapi.contract.contract import ContractError, load, names
 
 if TYPE_CHECKING:
-    from conformance.report.writers.cause_groups import CauseGroup
+    from collections.abc import Iterator, Mapping
+
+    from jinja2 import Template
+
+    from openapi.contract.contract import Contract
 
 MAX_FINDINGS: Final = 10
 LONGEST: Final = 600
-LONGEST_ANSWER: Final = 1500
-LONGEST_COMMAND: Final = 2000
+LONGEST_REASON: Final = 2000
+MOST_SENTENCES: Final = 3
 MEANINGS: Final = {
     "FAIL": "violated",
     "ERROR": "not judged because of an internal error of chatproof",
@@ -35,137 +47,186 @@ MEANINGS: Final = {
     "NOT_APPLICABLE": "not declared by the server",
 }
 """The outcomes in the order in which the page lists them."""
-FOLDED: Final = ("OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
-STYLE: Final = """
-:root{color-scheme:light dark;--line:#8884;--soft:#8881}
-body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}
-code,pre{font:13px/1.45 ui-monospace,monospace}
-pre{background:var(--soft);padding:.6rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0}
-details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0;padding:.4rem .7rem}
-summary{cursor:pointer;overflow-wrap:anywhere;padding-left:10.75rem;text-indent:-10.75rem}summary *{text-indent:0}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid var(--line);padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}th{white-space:nowrap}.wide{overflow-x:auto}.wide td:last-child{min-width:14rem}
-details th:first-child{width:5rem}details th:nth-child(2){width:18rem}details th:last-child{width:20rem}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
-.w{display:inline-block;min-width:9.5rem;font-weight:600}
-.FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#c62828}.WARN,.inconclusive{color:#a15c00}.PASS,.conformant{color:#2e7d32}
-.WAIVED,.OBSERVED{color:#1565c0}.NOT_EXERCISED,.NOT_APPLICABLE{opacity:.6}
-@media(prefers-color-scheme:dark){.FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#ff8a80}.WARN,.inconclusive{color:#ffcc80}.PASS,.conformant{color:#a5d6a7}.WAIVED,.OBSERVED{color:#90caf9}}
-"""  # noqa: E501 - style sheets have long lines
+FOLDED: Final = ("PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
 
 
 def write(results: dict[str, Any]) -> str:
-    """Return the page: verdict, facts, causes with their evidence and consequences, then all rows by outcome.
-
-    The groups of outcomes that need no action are folded.
-    """
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    order = list(MEANINGS)
-    rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
-    commands, exchanges = repeat_commands(results), ExchangeIndex(results["exchanges"])
-    target = results["target"]
-    none = "None." if results["requirements"] else "Nothing was judged."
-    findings = "".join(_cause(group, commands, exchanges) for group in list_problems(results)) or f"<p>{none}</p>"
-    return "\n".join(
-        (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{_text(target['dialect'])}: {results['verdict']}</title><style>{STYLE}</style></head><body>",
-            f'<h1>chatproof: <span class="{results["verdict"]}">{results["verdict"]}</span></h1>',
-            _facts(results),
-            f"<h2>Findings</h2>{findings}",
-            *(_other_dialect(results, other) for other in results.get("also", ())),
-            f"<h2>All requirements</h2>{''.join(_group(name, rows) for name in MEANINGS)}" if rows else "",
-            "</body></html>\n",
-        )
+    """Return the page."""
+    style, script = Markup(_read("report.css")), Markup(_read("report.js"))  # noqa: S704 - our own files
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    taken: set[str] = set()
+    exchange_ids = {item["id"]: make_id("exchange", item["id"], taken) for item in results["exchanges"]}
+    rows = {row["key"]: row for row in _rows(results, exchange_ids, taken)}
+    shows: dict[str, list[dict[str, str]]] = {}
+    for row in rows.values():
+        for name in dict.fromkeys(finding["exchange"] for finding in row["findings"]):
+            shows.setdefault(name, []).append({part: row[part] for part in ("id", "name", "outcome")})
+    present = [name for name in MEANINGS if any(row["outcome"] == name for row in rows.values())]
+    ordered = sorted(rows.values(), key=lambda row: (not row["fails"], row["name"]))
+    return _template().render(
+        policy=policy,
+        style=style,
+        script=script,
+        target={name: _plain(results["target"][name]) for name in ("url", "dialect", "model")},
+        verdict=results["verdict"],
+        headline=_sentence(describe_causes(results) or ("No requirement fails." if rows else "Nothing was judged.")),
+        ended_early=_plain(results["run"]["exhausted"] or "", LONGEST_REASON),
+        counts=_sentence(format_counts(results)) if rows else "",
+        causes=list(_causes(results, rows)),
+        nothing="None." if rows else "Nothing was judged.",
+        outcomes=present,
+        topics=_topics(ordered, present),
+        keywords=sorted({row["keyword"] for row in rows.values()}),
+        others=[{"name": _plain(other["target"]["dialect"]), "verdict": other["verdict"]} for other in _also(results)],
+        differing=list(_differing(results)),
+        groups=[
+            {
+                "outcome": name,
+                "meaning": MEANINGS[name],
+                "open": name not in FOLDED,
+                "rows": [row for row in ordered if row["outcome"] == name],
+            }
+            for name in present
+        ],
+        exchanges=list(describe_exchanges(results, exchange_ids, shows)),
+        facts=[(name, _plain(value, LONGEST_REASON)) for name, value in _facts(results)],
     )
 
 
-def _facts(results: dict[str, Any]) -> str:
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_read("report.html"))
+
+
+@cache
+def _read(name: str) -> str:
+    return files("conformance.report.writers").joinpath("templates", name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield what the page shows of each requirement."""
+    contract, reproduction = _load_contract(results), Reproduction(results)
+    others = [
+        (_plain(other["target"]["dialect"]), {row["id"]: row["outcome"] for row in other["requirements"]})
+        for other in _also(results)
+    ]
+    for row in results["requirements"]:
+        identity = make_id("requirement", row["id"], taken)
+        command = reproduction.command(row)
+        yield {
+            "key": row["id"],
+            "id": identity,
+            "name": _plain(row["id"]),
+            "topic": _plain(row["check"].partition(".")[0]),
+            "keyword": row["keyword"],
+            "outcome": row["outcome"],
+            "fails": row["fails"],
+            "summary": _plain(row["summary"]),
+            "source": _plain(format_source(row)),
+            "sentences": _sentences(contract, row),
+            "note": _plain(row["note"]),
+            "also_explained": _plain(other_causes(row)),
+            "command": command and neutralize(command, LONGEST_COMMAND),
+            "more": max(0, len(row["findings"]) - MAX_FINDINGS),
+            "others": [(name, outcomes.get(row["id"], "")) for name, outcomes in others],
+            "findings": [
+                {
+                    "id": make_id("finding", f"{row['id']}-{number}", taken),
+                    "exchange": _plain(finding["exchange"]),
+                    "exchange_id": exchange_ids.get(finding["exchange"]),
+                    **{name: _plain(finding[name]) for name in ("where", "expected", "got")},
+                }
+                for number, finding in enumerate(row["findings"][:MAX_FINDINGS], 1)
+            ],
+        }
+
+
+def _causes(results: dict[str, Any], rows: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for group in list_problems(results):
+        consequences = [rows[row["id"]] for row in group.consequences]
+        title = group.title if consequences else ""
+        yield {"row": rows[group.row["id"]], "consequences": consequences, "title": title}
+
+
+def _topics(rows: list[dict[str, Any]], outcomes: list[str]) -> list[tuple[str, list[int]]]:
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        counts.setdefault(row["topic"], Counter())[row["outcome"]] += 1
+    return [(topic, [counts[topic][name] for name in outcomes]) for topic in sorted(counts)]
+
+
+def _also(results: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(results.get("also", ()))
+
+
+def _differing(results: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the requirements whose outcomes differ between dialects, with one outcome for each of them."""
+    judged = [results, *_also(results)]
+    outcomes = [{row["id"]: row["outcome"] for row in one["requirements"]} for one in judged]
+    seen: dict[str, str] = {}
+    for other in judged[1:]:
+        for identity, _, _, finding in compare_dialects(results, other):
+            seen.setdefault(identity, finding)
+    for identity, finding in seen.items():
+        yield {
+            "name": _plain(identity),
+            "outcomes": [one.get(identity, "") for one in outcomes],
+            "seen": _plain(finding),
+        }
+
+
+def _load_contract(results: dict[str, Any]) -> Contract | None:
+    """Return the contract of a built-in dialect, for its sentences; None for another one."""
+    name = results["target"]["dialect"]
+    try:
+        return load(name) if name in names() else None
+    except ContractError:
+        return None
+
+
+def _sentences(contract: Contract | None, row: dict[str, Any]) -> list[str]:
+    """Return the sentences of the document that a requirement judges."""
+    if contract is None:
+        return []
+    saying = [item for item in contract.sentences if row["check"] in item.home.checks or item.source == row["source"]]
+    own = [item for item in saying if item.source == row["source"]] or saying
+    return [f"{item.keyword.value}: {item.says} ({item.source})" for item in own[:MOST_SENTENCES]]
+
+
+def _facts(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
     target, run = results["target"], results["run"]
-    facts = [
-        ("server", target["url"]),
-        ("dialect", f"{target['dialect']} ({target['document']['id']})"),
-        ("model", target["model"]),
-        *(("failures", line) for line in (describe_causes(results),) if line),
-        *(("ended early", reason) for reason in (run["exhausted"],) if reason),
-        ("result", format_counts(results)),
-        *(("document", line) for line in describe_document(results)),
-        ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
-                f"chatproof {results['tool']['version']}"),
-    ]  # fmt: skip
-    facts += [(label, f"{', '.join(names)} ({origin})") for label, names, origin in group_capabilities(target)]
+    contract = _load_contract(results)
+    yield "server", target["url"]
+    yield "dialect", f"{target['dialect']} ({target['document']['id']})"
+    if contract is not None and contract.document.kind == "page":
+        document = contract.document
+        yield "document", f"{document.vendor} {document.product} {document.version}: {document.title}, {document.page}"
+    yield "model", target["model"]
+    if run["exhausted"]:
+        yield "ended early", run["exhausted"]
+    for line in describe_document(results):
+        yield "coverage", line
+    yield "sent", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s"
+    yield "program", f"chatproof {results['tool']['version']}"
+    for label, capabilities, origin in group_capabilities(target):
+        yield label, f"{', '.join(capabilities)} ({origin})"
     if run["retries"]:
-        facts.append(
-            ("retries", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting")
-        )
+        yield "retries", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting"
     if not target["tls_verified"]:
-        facts.append(("TLS", "the server's certificate was not verified"))
-    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_text(value)}</dd>' for name, value in facts)}</dl>"
+        yield "TLS", "the server's certificate was not verified"
 
 
-def _cause(group: CauseGroup, commands: dict[str, str], exchanges: ExchangeIndex) -> str:
-    """Return a cause with its evidence, and below it its consequences with theirs."""
-    nested = "".join(_row(row, commands, exchanges) for row in group.consequences)
-    below = f"<p>{group.title}:</p>{nested}" if nested else ""
-    return _row(group.row, commands, exchanges, f" ({group.title})" if nested else "", below)
+def _sentence(text: str) -> str:
+    return f"{text.removesuffix('.')}."
 
 
-def _row(
-    row: dict[str, Any], commands: dict[str, str], exchanges: ExchangeIndex, suffix: str = "", below: str = ""
-) -> str:
-    evidence = "".join(
-        f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code>"
-        f"<br>expected {_text(finding['expected'])}<br>got {_text(finding['got'])}</p>"
-        for finding in row["findings"][:MAX_FINDINGS]
-    )
-    more = len(row["findings"]) - MAX_FINDINGS
-    evidence += f"<p>and {more} more</p>" if more > 0 else ""
-    first = row["findings"][0]["exchange"] if row["findings"] else None
-    if first in commands:
-        command = escape(neutralize(commands[first], LONGEST_COMMAND))
-        evidence += f"<pre>{command}</pre><pre>{escape(answer_excerpt(exchanges[first], LONGEST_ANSWER))}</pre>"
-    note = "".join(f"<p>{_text(line)}</p>" for line in (row["note"], other_causes(row)) if line)
-    is_open = " open" if row["outcome"] == "ERROR" else ""
-    return (
-        f'<details{is_open}><summary><span class="w {row["outcome"]}">{row["outcome"]}</span> {row["keyword"]} '
-        f"<code>{_text(row['id'])}</code> {_text(row['summary'])}{suffix}</summary>"
-        f"<p>source <code>{_text(format_source(row))}</code></p>{note}{evidence}{below}</details>"
-    )
-
-
-def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> str:
-    name = _text(other["target"]["dialect"])
-    rows = "".join(
-        f"<tr><td><code>{_text(identity)}</code></td><td>{_text(outcome) or 'not required'}</td>"
-        f"<td>{_text(other_outcome) or 'not required'}</td><td>{_text(seen)}</td></tr>"
-        for identity, outcome, other_outcome, seen in compare_dialects(results, other)
-    )
-    head = f"<tr><th>requirement</th><th>{_text(results['target']['dialect'])}</th><th>{name}</th><th>finding</th></tr>"
-    return f"<h2>Also judged by {name}: {other['verdict']}</h2><div class='wide'><table>{head}{rows}</table></div>"
-
-
-def _group(outcome: str, rows: list[dict[str, Any]]) -> str:
-    """Return the table of the rows with one outcome, or an empty string without such rows."""
-    group = [row for row in rows if row["outcome"] == outcome]
-    if not group:
-        return ""
-    has_notes = any(row["note"] for row in group)
-    heads = ("keyword", "requirement", *(("note",) if has_notes else ()), "source")
-    table = "".join(
-        f"<tr><td>{row['keyword']}</td><td><code>{_text(row['id'])}</code></td>"
-        + (f"<td>{_text(row['note'])}</td>" if has_notes else "")
-        + f"<td><code>{_text(row['source'])}</code></td></tr>"
-        for row in group
-    )
-    return (
-        f'<details{"" if outcome in FOLDED else " open"}><summary><span class="w {outcome}">{outcome}</span> '
-        f"{len(group)}: {MEANINGS[outcome]}</summary>"
-        f"<table><tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>{table}</table></details>"
-    )
-
-
-def _text(value: Any) -> str:
-    return escape(neutralize(str(value), LONGEST))
+def _plain(value: Any, longest: int = LONGEST) -> str:
+    return neutralize(str(value), longest)

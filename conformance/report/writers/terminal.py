@@ -1,13 +1,11 @@
-"""Print the progress of a run and its verdict in the terminal."""
+"""Print the results of a run in the terminal: causes first, then the counts and the verdict."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
-from rich.markup import escape
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -20,9 +18,11 @@ from conformance.report.writers.cause_groups import (
     list_problems,
     other_causes,
 )
-from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize, repeat_commands
+from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction, neutralize
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
     from conformance.report.writers.cause_groups import CauseGroup
@@ -40,58 +40,35 @@ STYLES = {
 }
 UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
-INDENT = " " * 11  # the width of an outcome, and a space
+INDENT = " " * 6  # the width of most outcomes, and a space
+LABEL = 10  # the width of a label
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
-MAX_FINDINGS = 3
 LONGEST = 240
 LONGEST_IN_TABLE = 100
-LONGEST_NAME = 40
 
 
-def plan_line(dialect: str, url: str, model: str, *, requirements: int, usual: str, requests: int, tokens: int) -> Text:
-    """Return the line that is printed before a run starts: what it judges, its usual and its maximum cost."""
+def plan_lines(
+    dialect: str, url: str, model: str, *, requirements: int, usual: str, requests: int, tokens: int
+) -> Text:
+    """Return the lines that are printed before a run starts: what it judges, its usual and its maximum cost."""
     return Text(
-        f"{dialect} at {sanitize(url)}, model {sanitize(model)}: "
-        f"{requirements} requirement{'s' * (requirements != 1)}, {usual}; "
-        f"at most {requests} requests and {tokens} completion tokens"
+        f"{dialect} at {sanitize(url)}, model {sanitize(model)}\n"
+        f"{requirements} requirement{'s' * (requirements != 1)}, {usual}\n"
+        f"at most {requests:,} requests and {tokens:,} completion tokens"
     )
 
 
-class ProgressBar:
-    """A progress bar for a running plan. It prints nothing if the output is not a terminal."""
+def write(results: dict[str, Any], console: Console, file: str = RESULTS_FILE) -> None:
+    """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict.
 
-    def __init__(self, console: Console, total: int) -> None:
-        self._bar = Progress(
-            TextColumn("judging"),
-            BarColumn(bar_width=40),
-            MofNCompleteColumn(),
-            TextColumn("[dim]{task.fields[last]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("", total=total, last="")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def update(self, completed: int, scenario: str) -> None:
-        """Show the number of steps that are done, and the scenario of the last one."""
-        self._bar.update(self._task, completed=completed, last=escape(scenario[:LONGEST_NAME]))
-
-
-def write(results: dict[str, Any], console: Console) -> None:
-    """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict."""
-    rows = results["requirements"]
-    commands = repeat_commands(results)
+    file: the results file that the commands name. A command is never wrapped, so that it can be copied; other lines
+    are wrapped in a terminal, and not in log files.
+    """
+    rows, reproduction = results["requirements"], Reproduction(results, file)
     is_terminal = console.is_terminal
     for group in list_problems(results):
-        console.print(_group(group, commands), soft_wrap=not is_terminal)  # do not break lines in log files
+        for line in _group(group, reproduction, console):
+            console.print(line, soft_wrap=True)
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
@@ -101,44 +78,51 @@ def write(results: dict[str, Any], console: Console) -> None:
     console.print(Panel(verdict, expand=False) if is_terminal else verdict, soft_wrap=not is_terminal)
 
 
-def _group(group: CauseGroup, commands: dict[str, str]) -> Group:
-    """Return the cause with its evidence, and its first consequences with one finding each."""
-    lines = _row(group.row, commands)
+def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> Iterator[Text]:
+    """Yield the lines of a cause with its evidence, and one line for each of its first consequences."""
+    yield from _row(group.row, reproduction, console)
     if group.consequences:
-        lines.append(Text(f"{INDENT}{group.title}:"))
+        yield Text(f"{INDENT}{group.title}:")
     for row in group.consequences[:MOST_CONSEQUENCES]:
-        head = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
-        head.append(sanitize(row["id"]))
-        lines += [head, Text(f"{INDENT}    {sanitize(describe_consequence(row))}", "dim")]
-        if others := other_causes(row):
-            lines.append(Text(f"{INDENT}    {sanitize(others)}", "dim"))
+        line = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
+        line.append(sanitize(row["id"]))
+        detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
+        line.append(f": {sanitize(detail)}", "dim")
+        if console.is_terminal:
+            line.truncate(console.width, overflow="ellipsis")
+        yield line
     if (more := len(group.consequences) - MOST_CONSEQUENCES) > 0:
-        lines.append(Text(f"{INDENT}  and {more} more, which the other reports list", "dim"))
-    return Group(*lines, "")
+        yield Text(f"{INDENT}  and {more} more, which the other reports list", "dim")
+    yield Text("")
 
 
-def _row(row: dict[str, Any], commands: dict[str, str]) -> list[Text]:
-    head = Text.assemble(
-        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
+def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> Iterator[Text]:
+    """Yield the outcome and the claim of a requirement, its first finding, and the command that reproduces it."""
+    yield Text.assemble(
+        (f"{row['outcome']:<5}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
     )
-    lines = [
-        head,
-        Text(f"{INDENT}{sanitize(row['summary'])}"),
-        Text(f"{INDENT}source {sanitize(format_source(row))}", "dim"),
-    ]
+    yield from _labelled("", sanitize(row["summary"]), "", console)
     if row["note"]:
-        lines.append(Text(f"{INDENT}{sanitize(row['note'])}"))
-    for finding in row["findings"][:MAX_FINDINGS]:
-        lines.append(Text(f"{INDENT}{sanitize(finding['exchange'])} {sanitize(finding['where'])}"))
-        lines.append(Text(f"{INDENT}  expected {sanitize(finding['expected'])}", "green"))
-        lines.append(Text(f"{INDENT}  got      {sanitize(finding['got'])}", "red"))
-    more = len(row["findings"]) - MAX_FINDINGS
-    if more > 0:
-        lines.append(Text(f"{INDENT}and {more} more findings", "dim"))
-    first = row["findings"][0]["exchange"] if row["findings"] else None
-    if first in commands:
-        lines.append(Text(f"{INDENT}{sanitize(commands[first], LONGEST_COMMAND)}", "dim"))
-    return lines
+        yield from _labelled("note", sanitize(row["note"]), "", console)
+    if row["findings"]:
+        first, more = row["findings"][0], len(row["findings"]) - 1
+        yield from _labelled("expected", sanitize(first["expected"]), "green", console)
+        yield from _labelled("got", sanitize(first["got"]), "red", console)
+        others = f", and {more} more finding{'s' * (more > 1)}" if more else ""
+        yield from _labelled("at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console)
+    yield from _labelled("source", sanitize(format_source(row)), "dim", console)
+    if command := reproduction.command(row):
+        yield Text.assemble(f"{INDENT}{'try':<{LABEL}}", (sanitize(command, LONGEST_COMMAND), "cyan"))
+
+
+def _labelled(label: str, text: str, style: str, console: Console) -> Iterator[Text]:
+    """Yield a value next to its label; in a terminal, wrapped lines of the value are below its first."""
+    indent = f"{INDENT}{label:<{LABEL}}" if label else INDENT
+    lines: Sequence[Text] = [Text(text, style)]
+    if console.is_terminal:
+        lines = [*Text(text, style).wrap(console, max(LABEL, console.width - len(indent)))]
+    for number, line in enumerate(lines):
+        yield Text.assemble((indent if number == 0 else " " * len(indent), "dim"), line)
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:
@@ -213,7 +197,11 @@ def _verdict(results: dict[str, Any]) -> Group:
             Text(f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting", "yellow")
         )
     if run["exhausted"]:
-        lines.append(Text(f"ended early: {run['exhausted']}", "yellow"))
+        lines.append(Text(f"ended early: {sanitize(run['exhausted'], LONGEST_COMMAND)}", "yellow"))
+    if failing := next((row for row in results["requirements"] if row["fails"]), None):
+        lines.append(
+            Text(f"`chatproof explain {sanitize(failing['id'])}` says why it matters and how to fix it", "dim")
+        )
     if not target["tls_verified"]:
         lines.append(Text("the server's certificate was not verified (--insecure)", "yellow"))
     return Group(*lines)

@@ -25,18 +25,59 @@ UNREACHABLE = "http://127.0.0.1:9"
 
 
 def one_line(result: CommandResult, code: int) -> str:
-    """The one line on stderr of a command that judged nothing. Only for an unreachable server it wrote its results."""
-    assert code == result.code, result.stderr
-    assert "Traceback" not in result.stdout + result.stderr
+    """The one line on stderr of a command that judged nothing and wrote no file."""
+    assert (code, "") == (result.code, result.stdout), result.stderr
+    assert "Traceback" not in result.stderr
     (line,) = result.stderr.splitlines()
     assert line.startswith("chatproof: ")
-    files = ["results.json"] if code == exit_codes.UNREACHABLE else []
-    assert [path.name for path in result.folder.iterdir()] == files
-    if code == exit_codes.UNREACHABLE:
-        assert result.stdout == "json written to results.json\n"
-        assert (result.results["verdict"], result.results["requirements"]) == ("inconclusive", [])
-        assert result.results["run"]["exhausted"].startswith("the server cannot be judged: ")
+    assert [] == [*result.folder.iterdir()]
     return line
+
+
+def test_a_run_that_exchanges_nothing_keeps_the_results_of_the_run_before(
+    tmp_path: Path, chatproof: Callable[..., CommandResult]
+) -> None:
+    (tmp_path / "results.json").write_text("of the run before", encoding="utf-8")
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--report", "markdown=page.md")
+    assert (3, "markdown written to page.md\n") == (result.code, result.stdout)
+    assert "of the run before" == (tmp_path / "results.json").read_text(encoding="utf-8")
+
+
+def test_a_requested_report_on_a_server_that_cannot_be_judged_says_why(chatproof: Callable[..., CommandResult]) -> None:
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--report", "json=results.json")
+    assert (3, "json written to results.json\n") == (result.code, result.stdout)
+    assert (result.results["verdict"], result.results["requirements"]) == ("inconclusive", [])
+    assert result.results["run"]["exhausted"].startswith("the server cannot be judged: ")
+
+
+@pytest.mark.parametrize(
+    ("url", "causes"),
+    [
+        (UNREACHABLE, ("refuses connections", "check the host and the port", "--wait TIME")),
+        ("http://no-such-host.invalid", ("cannot be resolved", "check the host")),
+    ],
+)
+def test_an_error_about_the_address_names_the_likely_cause(
+    chatproof: Callable[..., CommandResult], url: str, causes: tuple[str, ...]
+) -> None:
+    line = one_line(chatproof("check", url, "--dialect", "mindie"), 3)
+    assert [] == [cause for cause in causes if cause not in line]
+
+
+def test_https_to_a_server_without_tls_suggests_http(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    url = honest.replace("http:", "https:")
+    line = one_line(chatproof("check", url, "--dialect", "mindie"), 3)
+    assert line.endswith(f"the server does not use TLS. Did you mean {honest}?")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/completions", "/v1/models", "/v1/embeddings", "/docs", "/openapi.json", "/v1/v1"]
+)
+def test_a_wrong_path_suggests_the_url_of_the_server(
+    honest: str, chatproof: Callable[..., CommandResult], path: str
+) -> None:
+    line = one_line(chatproof("check", f"{honest}{path}", "--dialect", "mindie"), 3)
+    assert line.endswith(f". Did you mean {honest}?")
 
 
 def test_a_conformant_server_gives_0_and_a_results_file(honest: str, chatproof: Callable[..., CommandResult]) -> None:
@@ -58,7 +99,7 @@ def test_a_violated_should_gives_1_only_with_strict(honest: str, chatproof: Call
 
 def test_a_server_that_does_not_listen_gives_3_and_one_line(chatproof: Callable[..., CommandResult]) -> None:
     result = chatproof("check", UNREACHABLE, "--dialect", "mindie")
-    assert "refuses connections: nothing listens there; --wait S waits for a server" in one_line(result, 3)
+    assert "refuses connections: nothing listens there" in one_line(result, 3)
 
 
 def test_an_unknown_host_name_gives_3(chatproof: Callable[..., CommandResult]) -> None:
@@ -198,6 +239,14 @@ USAGE = {
     "an incomplete URL": (("check", "http://[::1", "--dialect", "mindie"), "http://[::1"),
     "a key in the URL": (("check", "http://me:secret@h", "--dialect", "mindie"), "--api-key-env"),
     "an unknown file of authorities": (("check", UNREACHABLE, "--dialect", "mindie", "--ca-file", "no.pem"), "no.pem"),
+    "last failed without a run before": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--last-failed"),
+        "results.json is missing: run without the option first",
+    ),
+    "two selections": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--last-failed", "--topic", "stream"),
+        "mutually exclusive",
+    ),
     "no such check": (("checks", "show", "stream.done"), "stream.done-last"),
     "a misspelt check": (("checks", "show", "stream.dne-last"), "similar checks: stream.done-last"),
     "an unknown dialect of checks": (("checks", "list", "--dialect", "telnet"), "mindie-2.3"),
@@ -328,3 +377,59 @@ def test_the_help_lists_the_options(chatproof: Callable[..., CommandResult]) -> 
     assert result.code == 0
     for option in ("--dialect", "--only", "--strict", "--dry-run", "--max-requests", "--max-time", "--report"):
         assert option in result.stdout
+
+
+def without_done(sent: Sent, reply: Reply) -> Reply:
+    """Leave the last event of every stream out."""
+    pieces = tuple(piece for piece in reply.pieces if b"[DONE]" not in piece)
+    return replace(reply, pieces=tuple(piece.replace(b"data: [DONE]\n\n", b"") for piece in pieces))
+
+
+def test_failures_are_shown_while_the_run_goes_on_and_the_last_failed_are_sent_alone(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    with FaultyProxy(honest, on_replies(without_done)) as server:
+        words = ("check", server.url, "--dialect", "mindie")
+        whole = chatproof(*words, "--topic", "stream")
+        again = chatproof(*words, "--last-failed")
+    assert (1, 1) == (whole.code, again.code), whole.stderr + again.stderr
+    lines = whole.stdout.splitlines()
+    (live,) = [number for number, line in enumerate(lines) if line.startswith("FAIL MUST stream.done-last ")]
+    assert live < lines.index("FAIL  MUST stream.done-last")
+    assert ["stream.done-last"] == [row["id"] for row in again.results["requirements"] if row["fails"]]
+    assert ["stream.done-last"] == again.results["run"]["only"]
+
+
+def test_a_run_ends_at_the_first_failure_if_asked_and_is_not_conformant(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    with FaultyProxy(honest, on_replies(without_done)) as server:
+        result = chatproof("check", server.url, "--dialect", "mindie", "--topic", "stream", "--fail-fast")
+    assert 1 == result.code
+    assert "nonconformant" == result.results["verdict"]
+    assert "--fail-fast: stream.done-last failed" == result.results["run"]["exhausted"]
+    assert len(result.results["exchanges"]) < 40
+
+
+def test_nothing_is_sent_if_nothing_failed_before(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    words = ("check", honest, "--dialect", "mindie", "--only", "conversation")
+    assert 0 == chatproof(*words).code
+    result = chatproof("check", UNREACHABLE, "--dialect", "mindie", "--last-failed")
+    assert (0, "no requirement failed in the run before; nothing was sent\n") == (result.code, result.stdout)
+
+
+def test_the_last_failed_are_only_those_that_single_requests_show(
+    honest: str, tmp_path: Path, chatproof: Callable[..., CommandResult]
+) -> None:
+    words = ("check", honest, "--dialect", "mindie")
+    assert 0 == chatproof(*words, "--only", "conversation").code
+    file = tmp_path / "results.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    row = content["requirements"][0]
+    content["requirements"] = [{**row, "id": name, "fails": True} for name in ("server.whole", "stream.done-last")]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    result = chatproof(*words, "--last-failed")
+    assert (0, ["stream.done-last"]) == (result.code, result.results["run"]["only"])
+    file.write_text(json.dumps({**content, "requirements": content["requirements"][:1]}), encoding="utf-8")
+    result = chatproof(*words, "--last-failed")
+    assert (2, True) == (result.code, "only a whole run shows server.whole" in result.stderr)

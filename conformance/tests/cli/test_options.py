@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import cast
 
+import click
 import pytest
 
 from conformance.cli.check_command import check
 from conformance.cli.options import OPTIONS, SuiteOption
 from conformance.cli.pytest_options import add_options
 
-NUMBERS = [option for option in OPTIONS.values() if option.in_pytest and option.kind in ("integer", "number")]
+NUMBERS = [
+    option for option in OPTIONS.values() if option.in_pytest and option.kind in ("integer", "number", "duration")
+]
 
 
 class ArgumentGroup:
@@ -40,7 +43,9 @@ def test_the_check_command_has_every_option() -> None:
 def test_a_number_has_the_same_default_in_pytest(option: SuiteOption) -> None:
     name = f"chatproof_{option.name.removeprefix('--').replace('-', '_')}"
     (parameter,) = [parameter for parameter in check.params if option.name in parameter.opts]
-    assert getattr(parse(), name) == parameter.default == option.default
+    context = click.Context(check)
+    default = parameter.type_cast_value(context, parameter.get_default(context))
+    assert getattr(parse(), name) == default == option.default
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,7 @@ def test_a_number_has_the_same_default_in_pytest(option: SuiteOption) -> None:
         ("--rate", "0", "expected more than 0, got 0"),
         ("--concurrency", "257", "expected at least 1 and at most 256, got 257"),
         ("--fuzz", "-1", "expected at least 0, got -1"),
-        ("--max-time", "soon", "invalid number value: 'soon'"),
+        ("--max-time", "soon", "invalid duration 'soon': expected for example 60s, 1m30s or 500ms"),
     ],
 )
 def test_pytest_refuses_a_number_out_of_range(
@@ -62,6 +67,6 @@ def test_pytest_refuses_a_number_out_of_range(
 
 
 def test_pytest_reads_a_number_within_its_range() -> None:
-    arguments = parse("--max-requests", "7", "--max-time", "1.5", "--fuzz-seed", "3")
+    arguments = parse("--max-requests", "7", "--max-time", "1m30s", "--fuzz-seed", "3")
     read = arguments.chatproof_max_requests, arguments.chatproof_max_time, arguments.chatproof_seed
-    assert (7, 1.5, 3) == read
+    assert (7, 90.0, 3) == read

@@ -81,7 +81,7 @@ def test_items_of_a_violated_requirement_fail_unless_it_is_waived_and_headers_ar
 @pytest.mark.parametrize(
     ("dialect", "code", "line"),
     [
-        ("mindie", 3, "nothing listens there; --wait-for-server S"),
+        ("mindie", 3, "nothing listens there; check the host and the port; --wait-for-server TIME"),
         ("no-such", 4, "--dialect: unknown dialect 'no-such'"),
     ],
     ids=["a-dead-server", "an-unknown-dialect"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.client.curl import LONGEST_ARGUMENT, curl
+from conformance.client.curl import LONGEST_ARGUMENT, curl, short_curl
 from conformance.client.secret import REDACTED
 from conformance.exchange import Exchange, Request
 
@@ -112,3 +112,38 @@ def test_a_command_sends_exactly_the_recorded_headers(tmp_path: Path) -> None:
     kept = ["User-Agent: u", "X-Empty;", "X-Quote: a'b\"c", "Connection: Upgrade", "Transfer-Encoding: chunked"]
     expected = [*kept, "Accept:", "Content-Type:"]
     assert options(args, "--header") == expected
+
+
+@pytest.mark.parametrize(("body", "piped"), BODIES, ids=range(len(BODIES)))
+def test_a_short_command_sends_the_same_body(body: bytes, piped: bool, tmp_path: Path) -> None:
+    request = Request("POST", "http://h/v1", (("Content-Type", "application/json"),), body)
+    args, stdin = run(short_curl(request), tmp_path)
+    given = options(args, "--data-raw") + options(args, "-d")
+    assert (["@-"] if piped else [], [] if piped else [body.decode()]) == (options(args, "--data-binary"), given)
+    assert (body if piped else b"") == stdin
+
+
+def test_a_short_command_has_one_line_and_only_the_headers_that_curl_does_not_send(tmp_path: Path) -> None:
+    headers = (
+        ("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "chatproof"), ("Host", "h"),
+        ("Content-Type", "application/json"), ("Authorization", f"Bearer {REDACTED}"), ("X-Empty", ""),
+    )  # fmt: skip
+    command = short_curl(Request("POST", "http://h/v1", headers, b'{"stream": true}'))
+    args, _ = run(command, tmp_path)
+    assert ["Content-Type: application/json", 'Authorization: Bearer k"e y', "X-Empty;"] == options(args, "-H")
+    assert "\n" not in command
+    assert command.startswith("curl -sSN http://h/v1 -H ")
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "expected"),
+    [
+        ("GET", "http://h/v1", "curl -sS http://h/v1"),
+        ("HEAD", "http://h/v1", "curl -sS http://h/v1 -I"),
+        ("DELETE", "https://h/../v1", "curl -sS --path-as-is --http1.1 https://h/../v1 -X DELETE"),
+        ("GET", "http://[::1]:1/v1", "curl -sS -g 'http://[::1]:1/v1'"),
+    ],
+)
+def test_a_short_command_has_the_options_that_its_address_needs(method: str, url: str, expected: str) -> None:
+    headers = (("Accept", "*/*"), ("User-Agent", "chatproof"))
+    assert expected == short_curl(Request(method, url, headers, b""))

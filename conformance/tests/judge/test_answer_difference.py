@@ -17,17 +17,34 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def answer(text: str, *gaps: float, temperature: float = 0) -> Exchange:
+def answer(text: str, *gaps: float, temperature: float = 0, reasoning: str = "") -> Exchange:
     """An answer of one-character tokens; each gap is the distance from a token to the next likeliest one, in nats."""
     content = [
         {"token": token, "logprob": -0.1, "top_logprobs": [alternative(token, -0.1), alternative("?", -0.1 - gap)]}
         for token, gap in zip(text, gaps, strict=False)
     ]
     choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "length"}
+    if reasoning:
+        choice["message"]["reasoning_content"] = reasoning
     if gaps:
         choice["logprobs"] = {"content": content}
     sent = json.dumps({"temperature": temperature, "messages": []}).encode()
     return plain({"choices": [choice]}, request=Request("POST", "http://h/v1", (), sent))
+
+
+@pytest.mark.parametrize(
+    ("stop", "counted", "expected"), [(None, 6, "clear"), (None, 5, "possible"), ("f", 6, "possible")]
+)
+def test_an_answer_that_lacks_its_end_is_another_one_if_as_many_tokens_are_counted(
+    stop: str | None, counted: int, expected: str
+) -> None:
+    def counting(text: str, tokens: int) -> Exchange:
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        sent = json.dumps({"temperature": 0, "messages": [], "stop": stop}).encode()
+        body = {"choices": [choice], "usage": {"completion_tokens": tokens}}
+        return plain(body, request=Request("POST", "http://h/v1", (), sent))
+
+    assert expected == compare_answers(counting("abcdef", 6), counting("abcde", counted))
 
 
 def alternative(token: str, logprob: float) -> dict[str, Any]:
@@ -41,6 +58,8 @@ def alternative(token: str, logprob: float) -> dict[str, Any]:
         (answer("abcdef"), answer("abcdeg"), "possible"),
         (answer("abcdef"), answer("xbcdef"), "clear"),
         (answer("abcdef"), answer(""), "clear"),
+        (answer("def", reasoning="abc"), answer("abcdef"), "clear"),
+        (answer("ghi", reasoning="abcdef"), answer("\n\nghi", reasoning="abcdef\n"), "possible"),
         (answer("abcd", 3, 3, 3, 0.1), answer("abcx", 3, 3, 3, 3), "possible"),
         (answer("abcd", 3, 3, 3, 3), answer("abcx", 3, 3, 3, 3), "clear"),
         (answer("abcd", 0.1, 3, 3, 3), answer("xbcd", 3, 3, 3, 3), "possible"),

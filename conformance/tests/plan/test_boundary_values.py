@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.plan.scenarios import boundaries, values_together
+from conformance.plan.scenarios import boundaries
 from conformance.plan.scenarios.boundary_values import list_small_values, list_valid_ends, list_values
+from conformance.plan.scenarios.combinations import values_together
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 

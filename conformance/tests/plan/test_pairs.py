@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from conformance.plan.scenarios import pairs
+from conformance.plan.scenarios.combinations import pairs
 from conformance.plan.scenarios.fitting import complete_body
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator

@@ -50,7 +50,7 @@ def test_a_link_keeps_pointing_to_the_file_that_is_replaced(tmp_path: Path) -> N
 
 
 def test_every_report_of_a_dead_address_says_so(chatproof: Callable[..., CommandResult]) -> None:
-    reports = ("junit=j.xml", "sarif=s.json", "html=h.html", "markdown=m.md", "badge=b.svg")
+    reports = ("json=results.json", "junit=j.xml", "sarif=s.json", "html=h.html", "markdown=m.md", "badge=b.svg")
     arguments = [argument for report in reports for argument in ("--report", report)]
     result = chatproof("check", "http://127.0.0.1:9", "--dialect", "openai", *arguments)
     assert (result.code, len(result.stderr.splitlines())) == (3, 1)
@@ -86,3 +86,17 @@ def test_a_file_that_would_fill_the_memory_is_refused(
         with pytest.raises(UsageError) as caught:
             read_results(tmp_path / name)
         assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("half.json", b'{"schema_version": 4, "tool": {"na', "the file may be incomplete: copy or write it again"),
+        ("half.json.gz", gzip.compress(b"{}" * 999)[:-9], "the compressed file is incomplete: copy or write it again"),
+        ("future.json", b'{"schema_version": 5}', "this chatproof reads up to 4: update chatproof"),
+    ],
+)
+def test_a_results_file_that_cannot_be_read_names_the_fix(tmp_path: Path, name: str, content: bytes, hint: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=hint):
+        read_results(tmp_path / name)

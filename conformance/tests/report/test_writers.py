@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import hashlib
 import io
 import json
 import re
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
@@ -43,6 +40,14 @@ HOSTILE = {
     "nul": "a\x00b\x08c\x7fd\x85e",
     "long": "x" * 100_000,
     "empty": "",
+    "end of script": "</script><script>alert(1)</script>",
+    "end of style": "</style><style>*{display:none}",
+    "template": "{{ 7*7 }} {% raw %} {# x #}",
+    "attribute": "\" onmouseover=alert(1) x='",
+    "comment": "--><!-- <svg/onload=alert(1)>",
+    "address": "javascript:alert(1)",
+    "base": "<base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>",
+    "form": "</details></main><form action=//evil.example><button>x",
 }
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -169,7 +174,7 @@ def test_the_terminal_report_states_that_nothing_was_judged(good: Good) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # JSON from a server contains none after parsing
 def test_the_first_line_neutralizes_the_name_of_a_model(name: str) -> None:
-    line = terminal.plan_line("mindie-2.3", "http://h", HOSTILE[name], requirements=1, usual="", requests=2, tokens=3)
+    line = terminal.plan_lines("mindie-2.3", "http://h", HOSTILE[name], requirements=1, usual="", requests=2, tokens=3)
     file = io.StringIO()
     Console(file=file, highlight=False, width=100).print(line)
     assert not CONTROL.search(file.getvalue())
@@ -181,59 +186,6 @@ def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> N
     before = json.dumps(content, default=list)
     assert all(write(content) for write in WRITERS.values())
     assert before == json.dumps(content, default=list)
-
-
-class Page(HTMLParser):
-    """The tags, the attributes and the text of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.seen = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        self.seen += data
-
-
-def test_html_contains_the_text_of_a_server_only_as_text(attacked: dict[str, Any]) -> None:
-    written = page.write(attacked)
-    read = Page()
-    read.feed(written)
-    safe_tags = {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "span", "dl", "dt", "dd", "details", "summary",
-        "p", "br", "code", "pre", "table", "tr", "td", "th",
-    }  # fmt: skip
-    assert set() == read.tags - safe_tags
-    assert set() == read.attributes - {"lang", "charset", "http-equiv", "content", "name", "class", "open"}
-    assert "default-src 'none'" in written
-    assert not CONTROL.search(written)
-    written.encode()
-
-
-def test_the_page_lists_failures_first_and_folds_outcomes_that_need_no_action(
-    read_good: Callable[[str], Good],
-) -> None:
-    content = results_with_failures(read_good("mindie-2.3"))
-    _, listed = page.write(content).split("<h2>All requirements</h2>")
-    groups = re.findall(r'<details( open)?><summary><span class="w (\w+)">\2</span> (\d+)', listed)
-    order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
-    counts = {name: str(count) for name, count in content["counts"].items() if count}
-    assert [(name, counts[name]) for name in order if name in counts] == [(name, count) for _, name, count in groups]
-    assert ["OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE"] == [name for opened, name, _ in groups if not opened]
-    assert listed.count("<tr><td>") == len(content["requirements"])
-
-
-def test_the_security_policy_of_the_page_allows_its_own_style(good: Good) -> None:
-    written = page.write(results_with_failures(good))
-    style = re.search("<style>(.*?)</style>", written, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in written
 
 
 def test_a_badge_is_a_valid_image_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
@@ -281,9 +233,9 @@ def test_sarif_is_plain_text_whatever_a_server_sends(attacked: dict[str, Any]) -
 @pytest.mark.parametrize("kind", ["junit", "markdown", "html", "sarif"])
 def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callable[[str], Good], kind: str) -> None:
     written = WRITERS[kind](results_with_failures(read_good("siliconstorm")))
-    assert "curl --silent" in written
+    assert "curl -sS" in written
     assert "$API_KEY" in written
-    assert "curl --silent" in shown(results_with_failures(read_good("siliconstorm")))
+    assert "curl -sS" in shown(results_with_failures(read_good("siliconstorm")))
 
 
 def test_every_outcome_has_a_style() -> None:
@@ -311,14 +263,14 @@ def test_every_report_links_a_consequence_to_its_cause(read_good: Callable[[str]
     terminal.write(content, Console(file=output, width=200))
     printed = output.getvalue()
     below = printed.partition(f" {cause['id']}\n")[2].partition("1 consequence:")[2]
-    assert below.split("\n")[1].split() == [consequence["outcome"], consequence["keyword"], consequence["id"]]
-    assert printed.count(f" {consequence['id']}\n") == 1
+    listed = below.split("\n")[1].split()
+    assert listed[:3] == [consequence["outcome"], consequence["keyword"], f"{consequence['id']}:"]
+    assert printed.count(f" {consequence['id']}:") == 1
     text = markdown.write(content)
     assert f"### {consequence['id']}\n" not in text
     assert f"1 consequence:\n\n- {consequence['outcome']} {consequence['keyword']} `{consequence['id']}`" in text
-    nested = page.write(content).partition(f"<code>{cause['id']}</code>")[2].partition("<p>1 consequence:</p>")[2]
-    assert nested.startswith("<details><summary>")
-    assert f"<code>{consequence['id']}</code>" in nested.partition("</summary>")[0]
+    nested = page.write(content).partition("<summary>1 consequence:</summary>")[2].partition("</details>")[0]
+    assert f"<code>{consequence['id']}</code>" in nested
     case = next(case for case in Xml.fromstring(junit.write(content)) if case.get("name") == consequence["id"])
     assert f"consequence of {cause['id']}" in "".join(case.itertext())
     alerts = [

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.cli.load_command import Duration
 from loadtests.cli.load_command import load as load_command
 from loadtests.cli.locust_arguments import split_arguments
 from loadtests.cli.search_command import search
 from loadtests.tests.load_runs import run_load_test
+from openapi.command_options.duration import Duration, format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,10 +111,17 @@ def test_a_folder_to_which_reports_cannot_be_written_is_rejected_before_locust_s
     (tmp_path / "report.html").mkdir()
     (tmp_path / "file").touch()
     for out, text in ((tmp_path, "report.html cannot be replaced"), (tmp_path / "file", "cannot create the folder")):
-        result = CliRunner().invoke(load_command, ["http://127.0.0.1:9", "--out", str(out)])
+        result = CliRunner().invoke(load_command, ["http://127.0.0.1:9", "--dialect", "openai", "--out", str(out)])
         assert (2, 1) == (result.exit_code, result.output.count(text))
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1m30s", 90), ("500ms", 0.5), ("1.5h", 5400)])
 def test_a_duration_is_parsed_with_its_units(text: str, seconds: float) -> None:
     assert seconds == Duration().convert(text, None, None)
+    assert seconds == Duration().convert(format_duration(seconds), None, None)
+
+
+def test_a_time_limit_has_the_name_and_form_of_other_commands() -> None:
+    for words in (["--timeout", "1m30s"], ["--deadline", "90"]):
+        context = load_command.make_context("load", words, obj=None)
+        assert (90.0, 0.0) == (context.params["deadline"], context.params["think"])

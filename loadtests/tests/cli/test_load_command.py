@@ -51,7 +51,7 @@ def test_an_unreachable_server_is_reported_before_the_test_and_counted_by_it(tmp
     code, output, results = run_load_test("http://127.0.0.1:9", tmp_path)
     assert (1, ["connect"]) == (code, [failure["kind"] for failure in results["failures"]])
     assert ["warm-up"] == [doubt["name"] for doubt in results["doubts"]]
-    assert "127.0.0.1:9 refuses connections: nothing listens there; --wait S" in output
+    assert "127.0.0.1:9 refuses connections: nothing listens there; check the host" in output
     assert "cannot connect to http://127.0.0.1:9: [Errno " in output
     assert "Traceback" not in output
 
@@ -68,7 +68,17 @@ def test_a_search_ends_if_no_request_is_answered(tmp_path: Path) -> None:
 
     with serving(close) as port:
         command = [sys.executable, "-c", "from loadtests.cli.search_command import search; search()"]
-        command += [f"http://127.0.0.1:{port}", "--objective", "ttft_p50=1s", "--share", "0.5", "--from", "10"]
+        command += [
+            f"http://127.0.0.1:{port}",
+            "--dialect",
+            "openai",
+            "--objective",
+            "ttft_p50=1s",
+            "--share",
+            "0.5",
+            "--from",
+            "10",
+        ]
         command += ["--time", "1s", "--warm-up", "0s", "--out", str(tmp_path)]
         run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert 1 == run.returncode, run.stderr

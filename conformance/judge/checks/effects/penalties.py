@@ -152,3 +152,16 @@ def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> 
 def negative_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A frequency_penalty below 0 changes the text, in streams too: penalties of both signs have an effect."""
     return _changes(round_, "rewarded")
+
+
+@trial(
+    "effects.repetition-reward-heeded",
+    scenario=PENALTIES,
+    parts=("base", "other", "encouraged"),
+    expected="another text than without it",
+)
+def repetition_reward_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A repetition_penalty of 0.5, which makes repetition more likely, changes the text for a seed at a high
+    temperature.
+    """
+    return _changes(round_, "encouraged")

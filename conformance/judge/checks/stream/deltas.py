@@ -49,8 +49,10 @@ def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 
 @check("stream.role-before-text", on=STREAM)
-def role_comes_before_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def role_comes_before_the_text(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The role of a choice, if one is sent, comes no later than its first text."""
+    if len(possible_roles(exchange, context)) > 1:
+        raise NotExercised("the answer may have the role of the last message")
     yield from order_findings(exchange, "role-first")
 
 

@@ -36,10 +36,18 @@ def find_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
 
 
 def _complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
-    """Return (path, call) for every tool call of an answer that was not cut off."""
-    if any(choice.finish_reason == "length" for choice in exchange.choices.values()):
-        raise NotExercised("the answer was cut off")
-    return find_calls(exchange)
+    """Return (path, call) for every complete tool call: the last one of a choice that was cut off may not be complete.
+
+    Raises NotExercised if no call is complete.
+    """
+    complete = [
+        (f"/choices/{index}/message/tool_calls/{at}", call)
+        for index, choice in exchange.choices.items()
+        for at, call in enumerate(choice.tool_calls[:-1] if choice.finish_reason == "length" else choice.tool_calls)
+    ]
+    if not complete:
+        raise NotExercised("no tool is called, or the answer was cut off within its only call")
+    return complete
 
 
 def offered_functions(exchange: Exchange) -> dict[str, dict[str, Any]]:

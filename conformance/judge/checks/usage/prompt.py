@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, relation
 from conformance.judge.applicability import why_unanswered
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LEAST_CONTEXT = 256
 """Tokens. Prompts that count no more beyond a greater number have met the context of a small server."""
+SPARE_TOKENS = 4  # which the end of the shorter text may need alone
 LEAST_GROWTH = 0.85  # of what the same text added before: longer runs of it may need fewer tokens
 
 
@@ -99,6 +100,24 @@ def marks_remove_no_words(exchanges: Mapping[str, Exchange], _: Context) -> Iter
     words, found = (_prompt_tokens(exchanges[name]) for name in ("words", "words-and-marks"))
     if found < words:
         yield Finding("/words-and-marks/usage/prompt_tokens", f"{words} or more", f"{found}")
+
+
+@relation("usage.marks-add-nothing", over=("words", "words-and-quotes"), unmet=why_unanswered)
+def marks_are_not_rewritten(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Quotes, angle brackets and ampersands count at most one token for each of their bytes: they are not rewritten as
+    entities or escape sequences.
+    """
+    words, found = (_prompt_tokens(exchanges[name]) for name in ("words", "words-and-quotes"))
+    shorter, longer = (_size(exchanges[name]) for name in ("words", "words-and-quotes"))
+    most = words + longer - shorter + SPARE_TOKENS
+    if found > most:
+        yield Finding("/words-and-quotes/usage/prompt_tokens", f"at most {most}", f"{found}")
+
+
+def _size(exchange: Exchange) -> int:
+    """Return the bytes of the only message of a request."""
+    sent: Any = exchange.request_json
+    return len(sent["messages"][-1]["content"].encode())
 
 
 @relation("usage.nul-ends-nothing", over=("short", "behind-nul"))

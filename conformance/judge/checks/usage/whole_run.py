@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import ANSWER, not_generated
 from conformance.judge.evidence.run_answers import require_answers
-from conformance.judge.token_counts import comparable_counts, usage_counts
+from conformance.judge.token_counts import comparable_counts, usage_counts, visible_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from conformance.exchange import Exchange
     from conformance.judge.evidence.answer_text import AnswerText
@@ -23,8 +23,8 @@ def the_same_prompt_is_counted_alike_everywhere(exchange: Exchange, context: Con
 
     Sampling parameters, limits, the form of the answer, earlier and concurrent requests do not change the prompt.
     """
-    prompt, _completion, _total = comparable_counts(exchange)
-    usual = _find_usual(require_answers(context).with_prompt_of(exchange), 0)
+    prompt = _count_prompt(exchange)
+    usual = _find_usual(require_answers(context).with_prompt_of(exchange), _count_prompt)
     if usual is None:
         raise NotExercised("no other answer counts the same prompt")
     if prompt != usual:
@@ -35,14 +35,15 @@ def the_same_prompt_is_counted_alike_everywhere(exchange: Exchange, context: Con
 def the_same_text_is_counted_alike_everywhere(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Answers with the same text to requests with the same meaning count the same number of completion tokens.
 
-    Judged for greedy and seeded requests, whose answers consist of the same tokens.
+    Judged for greedy and seeded requests, whose answers consist of the same tokens. Reasoning that is counted but not
+    shown may differ.
     """
-    _prompt, completion, _total = comparable_counts(exchange)
+    completion = _count_text(exchange)
     group = require_answers(context).with_text_of(exchange)
     own = next((text for text in group if text.exchange.id == exchange.id), None)
     if own is None or len(exchange.choices) > 1:
         raise NotExercised("no other answer has the same text")
-    usual = _find_usual((text.exchange for text in group if _is_same_answer(text, own)), 1)
+    usual = _find_usual((text.exchange for text in group if _is_same_answer(text, own)), _count_text)
     if usual is None:
         raise NotExercised("no other answer counts the same text")
     if completion != usual:
@@ -82,12 +83,22 @@ def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:
     return alone and text.text == own.text and (own.finish_reason != "length" or text.limit == own.limit)
 
 
-def _find_usual(exchanges: Iterable[Exchange], at: int) -> int | None:
+def _count_prompt(exchange: Exchange) -> int:
+    return comparable_counts(exchange)[0]
+
+
+def _count_text(exchange: Exchange) -> int:
+    """Return the completion tokens, without those of reasoning that is not shown."""
+    shown = any(choice.reasoning for choice in exchange.choices.values())
+    return comparable_counts(exchange)[1] if shown else visible_count(exchange)
+
+
+def _find_usual(exchanges: Iterable[Exchange], count: Callable[[Exchange], int]) -> int | None:
     """Return the count of most answers, the earliest of several; None if fewer than two answers count something."""
     counts: Counter[int] = Counter()
     for exchange in exchanges:
         try:
-            counts[comparable_counts(exchange)[at]] += 1
+            counts[count(exchange)] += 1
         except NotExercised:
             continue
     return counts.most_common(1)[0][0] if counts.total() > 1 else None

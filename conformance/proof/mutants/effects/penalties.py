@@ -72,3 +72,9 @@ def repetition_is_rewarded(exchange: Exchange) -> Exchange:
 def negative_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """A penalty below 0 has no effect."""
     return _with_text(exchange, REPETITIVE)
+
+
+@mutant("effects.repetition-reward-heeded", steps="[be]*")
+def repetition_reward_is_ignored(exchange: Exchange) -> Exchange:
+    """A repetition_penalty below 1 has no effect."""
+    return _with_text(exchange, REPETITIVE)

@@ -47,6 +47,12 @@ RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the bas
 MARKS = _dropped_part("usage.marks-remove-nothing", "What precedes a mark is dropped.", "words-and-marks")
 
 
+@mutant("usage.marks-add-nothing", steps="words-and-quotes")
+def marks_become_entities(exchange: Exchange) -> Exchange:
+    """Quotes and angle brackets of a prompt are rewritten as entities."""
+    return add_tokens(exchange, prompt=500)
+
+
 NUL = _dropped_part("usage.nul-ends-nothing", "A prompt ends at its first NUL character.", "behind-nul")
 
 

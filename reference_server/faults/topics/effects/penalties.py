@@ -74,6 +74,12 @@ negative_penalties_ignored = hooked_fault(
 )
 
 
+@sampling_fault("repetition-never-rewarded", applies_to=requires_check("effects.repetition-reward-heeded"))
+def repetition_is_never_rewarded(params: SamplingParams) -> SamplingParams:
+    """A repetition_penalty below 1 is raised to 1."""
+    return replace(params, repetition_penalty=max(1.0, params.repetition_penalty))
+
+
 def _multiplied(name: str, line: str, factor: float) -> Fault:
     """Make a fault that changes the size of both penalties."""
 

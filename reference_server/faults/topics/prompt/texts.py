@@ -25,6 +25,19 @@ continuation_forgotten = forgotten("continue_final_message", "prompt.last-messag
 echo_forgotten = forgotten("echo", "prompt.last-message-echoed")
 
 
+def _echo_always(request: ServedRequest) -> None:
+    if request.payload.get("continue_final_message") is True:
+        request.payload["echo"] = True
+
+
+echo_unasked = hooked_fault(
+    "echo-unasked",
+    "An answer that continues the last message begins with it, whatever `echo` is.",
+    request=_echo_always,
+    applies_to=requires_check("prompt.no-echo-unasked"),
+)
+
+
 @fault("cuts-the-other-side", "request", applies_to=has_parameters("truncation_side"))
 def cuts_the_other_side(request: ServedRequest) -> None:
     """`truncation_side` is interpreted as the side to keep."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -137,6 +138,19 @@ markup_removed = hooked_fault(
     "Tags, comments and placeholders in messages are removed with what is between them.",
     request=_without_markup,
     applies_to=requires_check("usage.marks-remove-nothing"),
+)
+
+
+def _as_entities(request: ServedRequest) -> None:
+    for message in text_messages(request):
+        message["content"] = escape(message["content"])
+
+
+marks_as_entities = hooked_fault(
+    "marks-as-entities",
+    "Quotes, angle brackets and ampersands in messages are rewritten as entities.",
+    request=_as_entities,
+    applies_to=requires_check("usage.marks-add-nothing"),
 )
 
 

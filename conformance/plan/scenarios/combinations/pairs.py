@@ -1,7 +1,8 @@
 """Generate requests with several parameters each, so that every two parameters meet in some request.
 
 A server that handles each parameter alone may still confuse two of them. Each request is sent plain and streamed, and
-is greedy or seeded, so that both answers can be compared. All checks of answers judge them as any other.
+is greedy or seeded, so that both answers can be compared. All checks of answers judge them as any other. Calls, formats
+and reasoning meet every parameter too: each of these tasks is sent with as many as the contract allows.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
+from conformance.plan.scenarios.combinations.tasks import TASKS, write_alone
 from conformance.plan.scenarios.fitting import Fitting, complete_body
 from conformance.scenario import Scenario, Step
 from openapi.contract.defaults import WEATHER_TOOL
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 LIMIT: Final = 10  # tokens
-PER_REQUEST: Final = 7
+ENDING: Final = frozenset(("stop", "include_stop_str_in_output", "stop_token_ids"))
+PER_REQUEST: Final = 9
 """Parameters that a request combines. With more of them one fault hides another, with fewer more requests are sent."""
 INSTRUCTIONS: Final = {"role": "system", "content": "Answer in plain words."}
 QUESTION: Final = {"role": "user", "content": "Anna"}
@@ -59,7 +63,13 @@ BASES: Final[tuple[Mapping[str, Any], ...]] = ({"temperature": 0}, {"seed": 20, 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenarios: one for each request, sent plain and streamed."""
     requests = _Requests(contract)
-    return tuple(Fitting(contract).fit(_scenario(names, requests) for names in _cover(requests)))
+    scenarios = [_scenario("-".join(names), names, requests.join(names) or {}, requests) for names in _cover(requests)]
+    allowed = AllowedBodies(contract)
+    for task in TASKS:
+        alone = write_alone(task, contract, allowed) if task.varied else None
+        for number, (names, body) in enumerate(_cover_task(alone, requests, allowed) if alone else (), 1):
+            scenarios.append(_scenario(f"{task.name}-{number}", names, body, requests))
+    return tuple(Fitting(contract).fit(scenarios))
 
 
 class _Requests:
@@ -72,16 +82,27 @@ class _Requests:
         self._values = {name: values for name, values in usable.items() if values}
         self.names = tuple(name for name in self._values if self.join((name,)) is not None)
 
-    def join(self, names: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return the parameters in one request; None if they contradict each other or the contract."""
+    def merge(self, names: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return the values of the parameters; None if they contradict each other."""
         joined: dict[str, Any] = {}
         for name in names:
             for key, value in self._values[name].items():
                 if joined.setdefault(key, value) != value:
                     return None
+        return joined
+
+    def join(self, names: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return the parameters in one request; None if they contradict each other or the contract."""
+        joined = self.merge(names)
+        if joined is None:
+            return None
         limits = {} if "max_completion_tokens" in joined else {"max_tokens": LIMIT}
         bodies = ({"messages": [QUESTION], **self._usable({**limits, **base}), **joined} for base in BASES)
         return next((body for body in bodies if self._is_allowed(body)), None)
+
+    def sent_by(self, name: str) -> set[str]:
+        """Return the parameters that a request with this one sends."""
+        return set(self._values[name])
 
     def _usable(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if name in self.known}
@@ -113,8 +134,34 @@ def _cover(requests: _Requests) -> Iterator[tuple[str, ...]]:
         yield group
 
 
-def _scenario(names: tuple[str, ...], requests: _Requests) -> Scenario:
-    body = requests.join(names) or {}
+def _cover_task(
+    alone: dict[str, Any], requests: _Requests, allowed: AllowedBodies
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield groups of parameters that may be sent together with a task, with the body, until each was in one.
+
+    What ends an answer early comes last: it would hide what the other parameters do.
+    """
+
+    def join(names: tuple[str, ...]) -> dict[str, Any] | None:
+        values = requests.merge(names)
+        body = None if values is None else {**alone, **values}
+        return body if body is not None and allowed.allows(body) else None
+
+    own = {name for name in alone if name != "temperature"}
+    needless = {"temperature", "stop"} if "include_stop_str_in_output" in requests.names else {"temperature"}
+    usable = [name for name in requests.names if name not in needless and not own & requests.sent_by(name)]
+    for ending in (False, True):
+        waiting = [name for name in usable if (name in ENDING) is ending and join((name,)) is not None]
+        while waiting:
+            group: tuple[str, ...] = ()
+            for name in waiting:
+                if join((*group, name)) is not None:
+                    group = (*group, name)
+            waiting = [name for name in waiting if name not in group]
+            yield group, join(group) or {}
+
+
+def _scenario(name: str, names: tuple[str, ...], body: dict[str, Any], requests: _Requests) -> Scenario:
     usage = {"stream_options": {"include_usage": True}} if "stream_options" in requests.known else {}
     steps = (Step("paired", body=body), Step("paired-streamed", body={**body, "stream": True, **usage}))
-    return Scenario(f"paired-{'-'.join(names)}", f"{', '.join(names)} in one request, plain and streamed", steps)
+    return Scenario(f"paired-{name}", f"{', '.join(names)} in one request, plain and streamed", steps)

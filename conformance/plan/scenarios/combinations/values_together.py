@@ -2,7 +2,8 @@
 
 A server that refuses one of the values, or fails at it, does so in a request with others as well. Then, and only then,
 each of them is sent alone, which shows which one it is. Values that decide the form or the length of an answer are not
-sent together. Every second request asks for a stream.
+sent together. Every second request asks for a stream, and so does one with all nulls, because a server may read plain
+requests and those for streams in different places.
 """
 
 from __future__ import annotations
@@ -10,31 +11,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.fitting import complete_body
+from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
 from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import Keyword
-from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]
 
+ALONE: Final = frozenset(("model", "messages", "stream"))
 DECIDING: Final = frozenset(
-    (
-        *("model", "messages", "stream", "n", "best_of", "use_beam_search", "echo"),
-        *("max_tokens", "max_completion_tokens", "min_tokens"),
-    )
+    ("n", "best_of", "use_beam_search", "echo", "max_tokens", "max_completion_tokens", "min_tokens")
 )
-"""Parameters that decide the form or the length of an answer."""
+"""Parameters that decide the form or the length of an answer: their values are sent alone, and null with the others."""
 STREAMED: Final = {"stream": True}
 SIMPLE: Final = (type(None), bool, int, float, str)
 SCENARIO: Final = "values-together"
+NULLS: Final = f"{SCENARIO}-nulls"
 FEWEST: Final = 5
 """Values of a request. A few others are only sent alone."""
-MOST: Final = 12
+MOST: Final = 16
 """Values of a request, so that few must be sent again if it is refused."""
 SUMMARY: Final = "valid values of several parameters are accepted together"
 
@@ -46,39 +45,64 @@ class _Pack:
     body: Body = field(default_factory=dict)
     scenarios: list[Scenario] = field(default_factory=list)
 
+    def add(self, scenario: Scenario, allowed: AllowedBodies) -> bool:
+        """Add a value if every server must accept it together with the others; return whether it was added."""
+        body = dict(scenario.steps[0].body or {})
+        fits = _fit_together(self.body, body, allowed)
+        if fits:
+            self.body |= body
+            self.scenarios.append(scenario)
+        return fits
+
 
 def generate(alone: Iterable[Scenario], contract: Contract) -> tuple[Scenario, ...]:
     """Return one scenario for each request. `alone`: the scenarios that send one value each."""
+    known = [scenario for scenario in alone if scenario.subject is not None and _is_demanded(scenario.subject)]
     waiting: dict[str, list[Scenario]] = {}
-    for scenario in alone:
-        if (subject := scenario.subject) is not None and _is_shareable(subject):
+    nulls = _Pack()
+    for scenario in known:
+        subject = _subject_of(scenario)
+        if subject.parameter not in DECIDING:
             waiting.setdefault(subject.parameter, []).append(scenario)
+        if subject.value is None:
+            nulls.add(scenario, AllowedBodies(contract))
     packs = [pack for pack in _pack(waiting, contract) if len(pack.scenarios) >= FEWEST]
-    return tuple(_scenario(contract, number, pack) for number, pack in enumerate(packs, 1))
+    together = [_scenario(contract, f"{number}", pack, streams=number % 2 == 0) for number, pack in enumerate(packs, 1)]
+    if len(nulls.scenarios) >= FEWEST:
+        together.append(_scenario(contract, "nulls", nulls, streams=True))
+    return tuple(together)
 
 
 def replace_shared(alone: Iterable[Scenario], together: Sequence[Scenario]) -> Iterator[Scenario]:
     """Yield the scenarios; those whose values are sent together are sent alone only if the others are refused."""
-    shared = {(item.requirement, repr(item.value)): pack.id for pack in together for item in pack.also}
+    packs = [pack for pack in together if pack.id != NULLS]  # which shows only that they are accepted in streams too
+    shared = {(item.requirement, repr(item.value)): pack.id for pack in packs for item in pack.also}
     for scenario in alone:
         subject = scenario.subject
         key = None if subject is None else shared.get((subject.requirement, repr(subject.value)))
         yield scenario if key is None else replace(scenario, unless_answered=key)
 
 
-def _is_shareable(subject: Subject) -> bool:
+def _subject_of(scenario: Scenario) -> Subject:
+    if scenario.subject is None:
+        raise ValueError(f"scenario {scenario.id} has no subject")
+    return scenario.subject
+
+
+def _is_demanded(subject: Subject) -> bool:
+    """Return whether every server must accept the value, and it is simple."""
     accepted = subject.expect == "accept" and subject.keyword is Keyword.MUST
-    return accepted and type(subject.value) in SIMPLE and subject.parameter not in DECIDING
+    return accepted and type(subject.value) in SIMPLE and subject.parameter not in ALONE
 
 
-def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
-    subjects = tuple(scenario.subject for scenario in pack.scenarios if scenario.subject is not None)
+def _scenario(contract: Contract, name: str, pack: _Pack, *, streams: bool) -> Scenario:
+    subjects = tuple(_subject_of(scenario) for scenario in pack.scenarios)
     stream = contract.parameters.get("stream")
     may_stream = stream is not None and not stream.lacking
-    streams = number % 2 == 0 and may_stream and _is_valid(pack.body, STREAMED, (Validator(contract),))
+    streams = streams and may_stream and _fit_together(pack.body, STREAMED, AllowedBodies(contract))
     body = pack.body | STREAMED if streams else pack.body
     subject = Subject(
-        requirement=f"parameters.together.values-{number}",
+        requirement=f"parameters.together.values-{name}",
         check="parameters.valid-accepted",
         parameter="together",
         keyword=Keyword.MUST,
@@ -87,42 +111,25 @@ def _scenario(contract: Contract, number: int, pack: _Pack) -> Scenario:
         value={item.parameter: item.value for item in subjects},
         expect="accept",
     )
-    return Scenario(f"{SCENARIO}-{number}", SUMMARY, (Step(body=body),), subject=subject, also=subjects)
+    return Scenario(f"{SCENARIO}-{name}", SUMMARY, (Step(body=body),), subject=subject, also=subjects)
 
 
 def _pack(waiting: dict[str, list[Scenario]], contract: Contract) -> Iterator[_Pack]:
     """Yield requests with one value of each parameter, as far as they are valid together, until all are sent."""
-    validators = Validator(contract), Validator(contract.with_server_limits())
+    allowed = AllowedBodies(contract)
     while any(waiting.values()):
         pack = _Pack()
         for scenarios in sorted(waiting.values(), key=len, reverse=True):
             for scenario in scenarios if len(pack.scenarios) < MOST else ():
-                body = dict(scenario.steps[0].body or {})
-                if _is_valid(pack.body, body, validators):
+                if pack.add(scenario, allowed):
                     scenarios.remove(scenario)
-                    pack.body |= body
-                    pack.scenarios.append(scenario)
                     break
         if not pack.scenarios:
             return
         yield pack
 
 
-def _is_valid(packed: Body, body: Body, validators: tuple[Validator, ...]) -> bool:
+def _fit_together(packed: Body, body: Body, allowed: AllowedBodies) -> bool:
     """Return whether two bodies agree in the fields that both have, and every server must accept them together."""
-    if any(packed[name] != body[name] for name in packed.keys() & body.keys()):
-        return False
-    contract = validators[0].contract
-    complete = complete_body({"model": "m", **packed, **body}, contract)
-    in_words = [rule.broken for rule in contract.rules.values() if rule.broken and rule.schema is None]
-    if any(_resembles(complete, broken) for broken in in_words):
-        return False
-    return not any(validator.request_problems(complete) for validator in validators)
-
-
-def _resembles(body: Body, example: Mapping[str, Any]) -> bool:
-    """Return whether a body has the fields of an example: numbers and lists may have other values."""
-    return all(
-        body.get(name) == value if isinstance(value, bool | str) else body.get(name) is not None
-        for name, value in example.items()
-    )
+    agree = all(packed[name] == body[name] for name in packed.keys() & body.keys())
+    return agree and allowed.allows({**packed, **body})

@@ -1,0 +1,115 @@
+"""Run one check with its progress in the terminal, and select what failed in the run before."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from conformance.errors import UsageError
+from conformance.plan.expected_cost import estimate_cost
+from conformance.replay.client_parsers import add_clients
+from conformance.report import waivers
+from conformance.report.results_file import read_results
+from conformance.report.writers import terminal
+from conformance.report.writers.evidence import RESULTS_FILE
+from conformance.report.writers.progress_bar import ProgressBar
+from conformance.run.live_judging import LiveJudging
+from conformance.run.session import prepare_server, send
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from conformance.client.secret import Secret
+    from conformance.plan.plan import Plan
+    from conformance.record import Record
+    from conformance.report.waivers import Waiver
+    from conformance.run.session import RunOptions, RunOutcome
+
+
+def judge_server(
+    options: RunOptions,
+    secret: Secret | None,
+    console: Console,
+    *,
+    file: str = RESULTS_FILE,
+    clients: bool = False,
+    fail_fast: bool = False,
+) -> RunOutcome:
+    """Judge one server by one dialect, and print the progress and the results.
+
+    file: where the results will be written, for the commands that read them.
+    """
+
+    async def run() -> RunOutcome:
+        with console.status(f"requesting the models of {escape(options.url)}"):
+            prepared = await prepare_server(options, secret)
+        plan = prepared.plan
+        line = terminal.plan_lines(
+            prepared.contract.name,
+            prepared.target.chat_url,
+            prepared.model,
+            requirements=len({assertion.requirement.id for assertion in plan.assertions}),
+            usual=estimate_cost(plan).describe(prepared.latency_s, options.budget.concurrency),
+            requests=prepared.requests,
+            tokens=plan.tokens,
+        )
+        console.print(line, soft_wrap=True)
+        expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))
+        with ProgressBar(console, expected) as bar:
+            live = LiveJudging(
+                plan,
+                prepared.model,
+                bar.show_failure,
+                strict=options.strict,
+                fail_fast=fail_fast,
+                accepted=_accepted(options.waivers, plan),
+            )
+
+            def show_progress(record: Record) -> None:
+                live.note(record)
+                bar.update(record)
+
+            judging = asyncio.create_task(live.run())
+            try:
+                return await send(prepared, secret, show_progress)
+            finally:
+                judging.cancel()
+
+    outcome = asyncio.run(run())
+    if clients:
+        outcome = replace(outcome, results=add_clients(outcome.results))
+    terminal.write(outcome.results, console, file)
+    return outcome
+
+
+def failed_before(
+    files: dict[str, list[tuple[str, Path]]], only: tuple[str, ...], topics: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the requirements that failed in the run before, from the first json report.
+
+    Raise UsageError together with other selections, for several dialects, and for a run by another dialect.
+    """
+    if only or topics or len(files) > 1:
+        raise UsageError("--last-failed, --only, --topic and --dialect all are mutually exclusive")
+    ((dialect, reports),) = files.items()
+    path = next(path for kind, path in reports if kind == "json")
+    if not path.exists():
+        raise UsageError(f"--last-failed: {path} is missing: run without the option first")
+    results = read_results(path)
+    if results["target"]["dialect"] != dialect:
+        raise UsageError(f"--last-failed: {path} is of a run by {results['target']['dialect']}, not {dialect}")
+    rows = (row for row in results["requirements"] if row["fails"] and row["check"] != "waivers.needed")
+    return tuple(row["id"] for row in rows if not row["id"].startswith("capability."))
+
+
+def _accepted(accepted: tuple[Waiver, ...], plan: Plan) -> set[str]:
+    """Return the requirements of a plan whose failure a waiver accepts today."""
+    today = datetime.now(UTC).date()
+    names = {assertion.requirement.id for assertion in plan.assertions}
+    return {name for name in names if waivers.find_waiver(accepted, name, today)}

@@ -1,0 +1,1 @@
+"""Help for users of the command line: explanations of requirements, and completion of words."""

@@ -1,0 +1,1 @@
+"""Scenarios that are generated from the contract with many parameters in each request."""

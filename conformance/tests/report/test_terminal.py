@@ -1,0 +1,112 @@
+"""The terminal report: its width, commands that can be copied, and the progress bar."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from conformance.check import Finding
+from conformance.record import Record
+from conformance.report.writers import terminal
+from conformance.report.writers.evidence import Reproduction
+from conformance.report.writers.progress_bar import LiveFailure, ProgressBar, format_left
+from conformance.tests.report.judgements import results_with_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conformance.tests.conftest import Good
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def printed(content: dict[str, Any], width: int, file: str = "results.json", *, is_terminal: bool = True) -> list[str]:
+    """The lines of the report in a terminal of a width."""
+    output = io.StringIO()
+    terminal.write(content, Console(file=output, width=width, force_terminal=is_terminal, highlight=False), file)
+    return ANSI.sub("", output.getvalue()).splitlines()
+
+
+@pytest.fixture
+def failing(read_good: Callable[[str], Good]) -> dict[str, Any]:
+    """Results with failures."""
+    return results_with_failures(read_good("mindie-2.3"))
+
+
+def commands(lines: list[str]) -> list[str]:
+    return [line.split("try       ")[1] for line in lines if line.startswith("      try       ")]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_only_commands_are_longer_than_a_line_of_the_terminal(failing: dict[str, Any], width: int) -> None:
+    lines = printed(failing, width)
+    long = [line for line in lines if len(line) > width]
+    assert set() == set(long) - {f"      try       {command}" for command in commands(lines)}
+
+
+def test_commands_are_the_same_at_every_width_and_each_is_one_line(failing: dict[str, Any], tmp_path: Path) -> None:
+    assert commands(printed(failing, 80)) == commands(printed(failing, 200)) == commands(printed(failing, 40))
+    catch = "curl() { echo called >> calls; }; chatproof() { echo called >> calls; }; "
+    for command in commands(printed(failing, 80)):
+        subprocess.run(["sh", "-c", catch + command], cwd=tmp_path, check=True)
+    assert len(commands(printed(failing, 80))) == len((tmp_path / "calls").read_text().splitlines())
+
+
+def test_every_cause_has_its_claim_values_and_one_command(failing: dict[str, Any]) -> None:
+    lines = printed(failing, 200)
+    for number, line in enumerate(lines):
+        if not re.match(r"(FAIL|WARN)  ?(MUST|SHOULD) ", line):
+            continue
+        block = lines[number : lines.index("", number)]
+        labels = [part.split()[0] for part in block[2:] if re.match(r" {6}\w", part)]
+        assert ["expected", "got", "at", "source", "try"] == labels[:5], block
+
+
+def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_of_the_results(
+    failing: dict[str, Any],
+) -> None:
+    content = json.loads(json.dumps(failing, default=list))
+    row = next(row for row in content["requirements"] if row["check"] == "sampling.greedy-repeats")
+    exchange = content["exchanges"][0]["id"]
+    row["findings"] = [{"where": "/", "expected": "x", "got": "y", "scenario": "a", "exchange": exchange}]
+    command = Reproduction(content, "out/my results.json").command(row)
+    assert "chatproof replay 'out/my results.json' --id sampling.greedy-repeats" == command
+
+
+def test_the_bar_has_the_same_width_throughout_a_run() -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    bar = ProgressBar(console, 1200)
+    lines = [bar.line(done) for done in (0, 1, 5, 99, 1200)]
+    assert 1 == len({len(line) for line in lines})
+    assert lines[0] == "   0/1200   0 failed   -:-- left"
+    assert lines[-1].endswith("0:00 left")
+
+
+def test_the_expected_total_grows_with_a_run_that_sends_more() -> None:
+    bar = ProgressBar(Console(file=io.StringIO()), 2)
+    record = Record()
+    for number in range(3):
+        record.exchanges["a", str(number)] = object()  # type: ignore[assignment]
+        bar.update(record)
+    assert bar.line(3).startswith("3/3 ")
+
+
+def test_a_failure_is_printed_on_one_line_without_control_characters() -> None:
+    output = io.StringIO()
+    bar = ProgressBar(Console(file=output, width=80, force_terminal=True), 9)
+    bar.show_failure(LiveFailure("a.b", "MUST", "s/main", Finding("/", "x\n::error::x", "\x1b[2J" + "y" * 500)))
+    text = ANSI.sub("", output.getvalue())
+    assert (1, True) == (text.count("\n"), len(text) <= 81)
+    assert text.startswith("FAIL MUST a.b s/main: expected x ::error::x, got \ufffd[2Jyyy")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(None, "-:--"), (0.0, "0:00"), (61.9, "1:01"), (3600.0, "60:00")])
+def test_the_time_that_is_left_is_in_minutes_and_seconds(seconds: float | None, text: str) -> None:
+    assert text == format_left(seconds)
