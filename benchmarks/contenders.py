@@ -112,15 +112,15 @@ def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterato
 class Loop:
     """A loop over transformers' own model and DynamicCache: a batch of prompts of equal length, greedy."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: Path, dtype: str, threads: int) -> None:
         from reference_server.engine.device import torch
 
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
         from transformers import AutoModelForCausalLM
 
         self._torch = torch
         self._model: Any = AutoModelForCausalLM.from_pretrained(
-            checkpoint, dtype="float32", attn_implementation="sdpa", local_files_only=True
+            checkpoint, dtype=dtype, attn_implementation="sdpa", local_files_only=True
         ).eval()
 
     def figures(self, batch: int, prompt_tokens: int, new_tokens: int, repeats: int) -> Mapping[str, float]:

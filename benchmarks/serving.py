@@ -1,6 +1,7 @@
 """Compares the speed of the reference server with `transformers serve` and a bare loop over the same model.
 
     python -m benchmarks.serving [--rounds 4] [--json FILE]
+    python -m benchmarks.serving --shape qwen3-0.6b [--transformers PROGRAM] [--llama-python PYTHON]
 
 The contenders take turns in a random order each round while the others are suspended, so that other load on the machine
 affects all of them alike. A ratio is the median of the ratios within each round.
@@ -14,6 +15,7 @@ import os
 import platform
 import random
 import socket
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,7 +26,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import large_model
 from benchmarks.contenders import Loop, alone, chatproof, transformers, without_end_token
+from benchmarks.random_checkpoint import SHAPES
 from benchmarks.streams import WORDS, BenchmarkTarget, load, worst_gap_s
 from reference_server.tiny import CHECKPOINT
 
@@ -113,8 +117,35 @@ Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Only contenders whose name begins with NAME; repeatable.")
 @click.option("--json", "target", type=click.Path(path_type=Path), help="File for all figures.")
-def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], target: Path | None) -> None:
+@click.option(
+    "--shape", type=click.Choice(sorted(SHAPES)), help="Measure a random model of this shape in bfloat16 instead."
+)
+@click.option(
+    "--transformers",
+    "transformers_program",
+    type=click.Path(path_type=Path),
+    default=Path(sys.executable).with_name("transformers"),
+    help="With --shape: the program `transformers` (default: that of this environment).",
+)
+@click.option(
+    "--llama-python",
+    type=click.Path(path_type=Path),
+    help="With --shape: a Python with xllamacpp and gguf (default: llama.cpp is left out).",
+)
+def main(
+    rounds: int,
+    tokens: int,
+    checkpoint: Path,
+    only: tuple[str, ...],
+    target: Path | None,
+    shape: str | None,
+    transformers_program: Path,
+    llama_python: Path | None,
+) -> None:
     """Run the benchmark and print the tables."""
+    if shape is not None:
+        large_model.write_figures(target, large_model.measure(shape, rounds, transformers_program, llama_python, only))
+        return
     figures: Figures = {}
     gaps: dict[str, list[float]] = {}
     with ExitStack() as stack:
@@ -135,7 +166,7 @@ def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], targ
                 ways[name] = stack.enter_context(transformers(copy, _free_port(), *flags)), PLAIN
         ways = {name: way for name, way in ways.items() if not only or any(name.startswith(prefix) for prefix in only)}
         others = [ours, whole, *(server for server, _ in ways.values())]
-        loop = Loop(copy)
+        loop = Loop(copy, "float32", 1)
         for name, (server, options) in ways.items():  # the first answers compile, allocate and import
             with alone(server, others):
                 _run(server, min(8, SLOTS), 1, tokens, options, seed=-1)

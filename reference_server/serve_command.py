@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from openapi.api_key import VISIBLE_ASCII, ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError, load
 from openapi.did_you_mean import suggest
 from reference_server.engine import CheckpointError
+from reference_server.engine.protocol import DEFAULT_SLOTS
 from reference_server.faults import fault_list as listing
 from reference_server.faults.assembly import create_faulty_app
 from reference_server.faults.registry import UnknownFaultError, select_faults
@@ -37,6 +39,8 @@ MODEL_OPTIONS: Final = (
     "checkpoint",
     "device",
     "dtype",
+    "exact",
+    "cache_memory",
     "max_model_len",
     "max_new_tokens",
     "prefill_tokens",
@@ -113,13 +117,29 @@ class ServerStopped(click.ClickException):
 )
 @click.option("--model", metavar="NAME", help="Model name that requests must use (default: the dialect's).")
 @click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, npu, ...")
-@click.option("--dtype", default="auto", show_default=True, help="Data type: auto, float32, bfloat16 or float16.")
+@click.option(
+    "--dtype",
+    default="auto",
+    show_default=True,
+    help="Data type: auto (the fastest that the checkpoint has and the device multiplies), float32, bfloat16, float16.",
+)
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Compute the same bits for a request in any batch, in float32 on the CPU. Small models, such as the embedded"
+    " one, always do; for a single stream of a large one, a step takes about twice the time.",
+)
 @click.option(
     "--slots",
-    default=20,
-    show_default=True,
     type=click.IntRange(1),
-    help="Maximum number of sequences generated at once; a beam search uses one for each beam.",
+    help="Maximum number of sequences generated at once; a beam search uses one for each beam"
+    f" (default: {DEFAULT_SLOTS}, or as many as fit into memory).",
+)
+@click.option(
+    "--cache-memory",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GIB",
+    help="Memory for the key-value cache (default: half of what is free next to the weights).",
 )
 @click.option(
     "--max-waiting",
@@ -128,7 +148,12 @@ class ServerStopped(click.ClickException):
     type=click.IntRange(0),
     help="Maximum number of requests waiting for a slot; further requests get 503.",
 )
-@click.option("--max-model-len", type=click.IntRange(2), help="Maximum number of prompt and generated tokens together.")
+@click.option(
+    "--max-model-len",
+    type=click.IntRange(2),
+    help="Maximum number of prompt and generated tokens together (default: the checkpoint's, at most 4096 and what fits"
+    " into memory).",
+)
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Maximum number of generated tokens.")
 @click.option(
     "--prefill-tokens",
@@ -175,7 +200,9 @@ def command(
     model: str | None,
     device: str,
     dtype: str,
-    slots: int,
+    exact: bool,
+    slots: int | None,
+    cache_memory: float | None,
     max_waiting: int,
     max_model_len: int | None,
     max_new_tokens: int | None,
@@ -203,7 +230,6 @@ def command(
             api_key=_read_key(api_key_env),
             full_text=full_text,
             lacking=frozenset(lacking),
-            max_in_flight=slots + max_waiting,
             origins=origins,
         )
         check_settings(contract, settings)
@@ -219,12 +245,17 @@ def command(
                     checkpoint or CHECKPOINT,
                     device,
                     dtype=dtype,
+                    exact=exact,
                     slots=slots,
+                    cache_bytes=None if cache_memory is None else int(cache_memory * 2**30),
                     max_model_len=max_model_len,
                     max_new_tokens=max_new_tokens,
                     prefill_tokens=prefill_tokens,
                     prefix_reuse=prefix_reuse,
                 )
+
+            in_flight = (slots or engine.slots) + max_waiting
+            settings = replace(settings, max_in_flight=in_flight)
 
             def announce(address: str) -> None:
                 click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
@@ -256,7 +287,10 @@ def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEn
 
     try:
         place = str(select_device(device))
-        return LocalEngine.load(checkpoint, device=place, **options), place
+        engine = LocalEngine.load(checkpoint, device=place, **options)
+        if checkpoint != CHECKPOINT:  # nothing depends on the machine for the embedded model
+            click.echo(f"chatproof loaded {checkpoint}: {engine.describe()}", err=True)
+        return engine, place
     except (CheckpointError, ValueError) as error:
         raise ServingError(str(error)) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
 
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import CallPiece
+
+DEFAULT_SLOTS = 20
+"""Number of sequences that run at once, unless the operator or the memory sets another."""
 
 FinishReason = Literal["stop", "length", "repetition", "tool_calls"]
 
@@ -165,10 +169,15 @@ class Engine(Protocol):
     parsed_arguments: whether `encode_chat` takes the arguments of earlier tool calls as objects instead of JSON
         strings.
     lacking: capabilities that the model does not have, by their names in contracts.
+    sampling_defaults: the model's own values of sampling parameters, by their names in SamplingParams, for requests and
+        contracts that leave them open.
+    slots: number of sequences that run at once; a remote engine, which does not know it, has the default.
     """
 
     parsed_arguments: bool = True
+    slots: int = DEFAULT_SLOTS
     lacking: frozenset[str] = frozenset()
+    sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     @property
     def alive(self) -> bool: ...

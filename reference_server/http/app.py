@@ -122,7 +122,12 @@ class ChatEndpoint:
         self._contract = contract
         self._engine = engine
         self._settings = settings
-        self._reader = RequestReader(contract, settings.model, parsed_arguments=engine.parsed_arguments)
+        self._reader = RequestReader(
+            contract,
+            settings.model,
+            parsed_arguments=engine.parsed_arguments,
+            sampling_defaults=engine.sampling_defaults,
+        )
         self._slots = AdmissionSlots(settings.max_in_flight)
         self._bodies = BodyMemory()
         self._threads = RequestThreads(engine.release_memory)

@@ -14,7 +14,7 @@ from reference_server.errors import ApiError
 from reference_server.request.client_schema import MAX_DEPTH, depth
 from reference_server.request.response_format import format_parameters, text_grammar
 from reference_server.request.response_options import read_response_options
-from reference_server.request.sampling import content_text, effort_options, sampling_params
+from reference_server.request.sampling import NO_DEFAULTS, content_text, effort_options, sampling_params
 from reference_server.request.tool_choice import convert_earlier_calls, select_tools
 from reference_server.tool_call_output import DEFAULT_FORMAT, ToolCallFormat
 
@@ -82,11 +82,20 @@ class RequestReader:
     """Reads request bodies for one served contract. Threads may share it.
 
     parsed_arguments: whether the model's chat template takes the arguments of earlier calls as objects, not as strings.
+    sampling_defaults: the model's own values of sampling parameters.
     """
 
-    def __init__(self, contract: Contract, model: str, *, parsed_arguments: bool = True) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        model: str,
+        *,
+        parsed_arguments: bool = True,
+        sampling_defaults: Mapping[str, float] = NO_DEFAULTS,
+    ) -> None:
         self._contract = contract
         self._parsed_arguments = parsed_arguments
+        self._sampling_defaults = sampling_defaults
         self._model = model
         self._validator = Validator(contract.with_server_limits())
         self._validator.prepare()  # now rather than in the first request
@@ -121,6 +130,7 @@ class RequestReader:
             given,
             stop_text_shown=self._shows_stop_text(body, stream),
             reasoning=self._separates_reasoning and template_kwargs.get("enable_thinking") is not False,
+            model_defaults=self._sampling_defaults,
         )
         return ChatRequest(
             messages=[_message(message, parsed_arguments=self._parsed_arguments) for message in body["messages"]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine import MAX_LOGPROBS, Repetition, SamplingParams
@@ -28,6 +29,8 @@ VERBOSITY: Final = {"low": math.log(3), "high": -math.log(3)}
 EFFORTS: Final = {"none": 0, "minimal": 32, "low": 128, "medium": 512, "high": 2048, "xhigh": 8192}
 """Reasoning budget in tokens for each effort; `max` has no limit. The numbers are this server's own."""
 
+NO_DEFAULTS: Final[Mapping[str, float]] = MappingProxyType({})
+
 TOP_LOGPROBS_SUFFICE: Final = "top-logprobs-turns-on-logprobs"
 NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
 """Rules of some contracts: top_logprobs alone turns on logprobs; streams carry no logprobs."""
@@ -40,12 +43,14 @@ def sampling_params(
     *,
     stop_text_shown: bool,
     reasoning: bool,
+    model_defaults: Mapping[str, float] = NO_DEFAULTS,
 ) -> SamplingParams:
     """Return the parameters of one request; raise ApiError for values that conflict or that the sampler cannot use.
 
     body: the request as sent.
     given: its parameters with the dialect's documented defaults filled in.
     reasoning: whether to separate the reasoning from the answer.
+    model_defaults: values for parameters that neither the request nor the dialect's documents give.
     """
     sent = {name: body.get(name) for name in contract.parameters}
     stop = given.get("stop") or ()
@@ -66,7 +71,7 @@ def sampling_params(
     }
     try:
         return SamplingParams(
-            **{name: value for name, value in plain.items() if value is not None},
+            **{**model_defaults, **{name: value for name, value in plain.items() if value is not None}},
             **_choice_params(contract, sent, given),
             **_token_params(given),
             **_prompt_params(given),

@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine import Delta, EngineError, PromptTooLong
@@ -66,8 +67,10 @@ class ScriptedEngine:
     vocabulary_size = 1000
     max_model_len = 50
     max_new_tokens = 49
+    slots = 20
     parsed_arguments = True
     lacking: frozenset[str] = frozenset()
+    sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     def __init__(
         self,

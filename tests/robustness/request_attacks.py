@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load
-from reference_server.engine.loop.local_engine import DEFAULT_MAX_MODEL_LEN
+from reference_server.engine.model.cache_plan import DEFAULT_POSITIONS
 from tests.robustness.rows import Attacks, Row
 from tests.robustness.wire import DIALECTS, PATIENCE_S, Answer, assert_refused, chat
 
@@ -106,11 +106,11 @@ def stop_strings(server: ReferenceProcess, row: Row) -> None:
 
 @ATTACKS.row(14)
 def hopeless_prompt(server: ReferenceProcess, row: Row) -> None:
-    words = "hello " * (row.values["contexts"] * DEFAULT_MAX_MODEL_LEN)
+    words = "hello " * (row.values["contexts"] * DEFAULT_POSITIONS)
     for answer in refused(server, "prompt_too_long", chat(words)):
         numbers = [int(word) for word in answer.message.replace(",", "").split() if word.isdigit()]
-        assert any(number > DEFAULT_MAX_MODEL_LEN for number in numbers), answer.message
-        assert DEFAULT_MAX_MODEL_LEN - 1 in numbers, answer.message
+        assert any(number > DEFAULT_POSITIONS for number in numbers), answer.message
+        assert DEFAULT_POSITIONS - 1 in numbers, answer.message
 
 
 def tool(parameters: Any, **function: Any) -> bytes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reference_server.engine.device import torch
 from reference_server.engine.loop.generation import LocalGeneration, deliver_all
 from reference_server.engine.loop.output_worker import ChosenToken, Output, OutputWorker
+from reference_server.engine.loop.prompt_descriptions import PromptDescriptions
 from reference_server.engine.loop.scheduler import Batch, Scheduler
 from reference_server.engine.loop.sequence import SampledSequence
 from reference_server.engine.loop.step import StepExecutor
@@ -20,13 +21,10 @@ from reference_server.engine.protocol import Delta, EngineError, Unavailable
 from reference_server.engine.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from reference_server.engine.loop.prompt_descriptions import DescribePrompt
     from reference_server.engine.loop.restarts import RestartPolicy
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.loop.submission import Submission
     from reference_server.engine.model.runner import Runner
-    from reference_server.engine.protocol import Prompt
 
 CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
@@ -45,8 +43,7 @@ class Driver:
     converts the tokens of a step to deltas while the next forward pass runs, and sends them to each event loop in one
     call.
 
-    describe_prompt: returns the prompt of a request that asks for it; called on the thread. For the other arguments see
-        LocalEngine.load.
+    describe_prompt: see PromptDescriptions; called on the thread. For the other arguments see LocalEngine.load.
 
     generations: the request of each unfinished sequence.
     scheduler, sampler: used by the thread only.
@@ -55,7 +52,7 @@ class Driver:
     def __init__(
         self,
         runner: Runner,
-        describe_prompt: Callable[[Submission], Prompt],
+        describe_prompt: DescribePrompt,
         *,
         slots: int,
         prefill_tokens: int,
@@ -96,6 +93,11 @@ class Driver:
         return not self._thread.is_alive() or self._is_hung
 
     @property
+    def _busy(self) -> bool:
+        """Whether there is work without a new request."""
+        return self.scheduler.busy or bool(self._prompts.waiting)
+
+    @property
     def _is_hung(self) -> bool:
         """Whether the current step takes longer than `hang_s`."""
         return self._step_s > self._hang_s
@@ -134,8 +136,11 @@ class Driver:
         """Create an empty scheduler and sampler."""
         self.sampler = Sampler(self._slots, self._runner.vocabulary_size)
         self._executor = StepExecutor(self._runner, self.sampler)
-        self.scheduler = Scheduler(self._slots, self._prefill_tokens, reuse=self._prefix_reuse)
+        self.scheduler = Scheduler(
+            self._slots, self._prefill_tokens, reuse=self._prefix_reuse, mixes=self._runner.ragged
+        )
         self.generations: dict[Sequence, LocalGeneration] = {}
+        self._prompts = PromptDescriptions(self._describe_prompt)
 
     def _run_until_closed(self) -> None:
         """Run the thread until it is closed; after a failure, restart as often as the policy allows."""
@@ -159,10 +164,15 @@ class Driver:
             while self._accept_requests():
                 for sequence in self.scheduler.drop_cancelled():
                     del self.generations[sequence]
+                self._step_started_s = time.monotonic()
+                self._advance_prompts()
+                self._step_started_s = None
                 if batch := self.scheduler.schedule():
                     self._step_started_s = started_s = time.monotonic()
                     self._step(batch)
-                    self._longest_step_s = max(self._longest_step_s, time.monotonic() - started_s)
+                    seconds = time.monotonic() - started_s
+                    self.scheduler.record(batch, seconds)
+                    self._longest_step_s = max(self._longest_step_s, seconds)
                     self._step_started_s = None
         except Exception as error:
             return error
@@ -178,26 +188,38 @@ class Driver:
             self._collect_finished()
         while not self._requests.empty():
             self._schedule(self._requests.get())
-        left = dict.fromkeys(self.generations.values())  # without duplicates
+        left = dict.fromkeys([*self.generations.values(), *self._prompts.waiting])  # without duplicates
         deliver_all((generation, _engine_error(reason, cause)) for generation in left)
 
     def _accept_requests(self) -> bool:
         """Take submitted requests from the queue, waiting only if the scheduler is idle; return False when closing."""
-        if not self.scheduler.busy:
+        if not self._busy:
             self._step_started_s = time.monotonic()  # the output of the last step may hang too
             self._collect_finished()
             self._step_started_s = None
-        while not self._requests.empty() or not self.scheduler.busy:
+        while not self._requests.empty() or not self._busy:
             self._schedule(self._requests.get())
             if self._closing.is_set():
                 break
         return not self._closing.is_set()
 
     def _schedule(self, generation: LocalGeneration | None) -> None:
-        if generation is not None:
-            for group in generation.submission.groups:
-                self.generations |= dict.fromkeys(group, generation)
-                self.scheduler.add(*group)
+        if generation is None:
+            return
+        if self._prompts.accepts(generation):
+            return
+        for group in generation.submission.groups:
+            self.generations |= dict.fromkeys(group, generation)
+            self.scheduler.add(*group)
+
+    def _advance_prompts(self) -> None:
+        """Compute a part of a prompt's description, and schedule the request of one that is complete."""
+        if (described := self._prompts.advance()) is not None:
+            generation, error = described
+            if error is None:
+                self._schedule(generation)
+            else:
+                deliver_all([(generation, error)])
 
     def _step(self, batch: Batch) -> None:
         """Run one forward pass and choose tokens, while the output of the previous step is sent."""
@@ -207,7 +229,7 @@ class Driver:
             if sequence.cancellation.requested:
                 continue
             if item is not None and not isinstance(item, EngineError) and generation.prompt_pending:
-                item = self._attach_prompt(generation, item)
+                item = self._prompts.attach(generation) or item
             if isinstance(item, EngineError):
                 self.scheduler.invalidate(sequence)
                 sequence.cancellation.requested = True  # a request fails as a whole
@@ -230,18 +252,6 @@ class Driver:
     def _finish(self, sequence: Sequence) -> None:
         self.scheduler.finish(sequence)
         del self.generations[sequence]
-
-    def _attach_prompt(
-        self, generation: LocalGeneration, item: ChosenToken | Delta
-    ) -> ChosenToken | Delta | EngineError:
-        """Attach the prompt that the first delta of a request contains; return the item, or the error."""
-        generation.prompt_pending = False
-        try:
-            generation.prompt = self._describe_prompt(generation.submission)
-        except Exception as error:  # an error of one request must not end the engine
-            _log.exception("the prompt of a request cannot be described")
-            return _engine_error(f"the prompt cannot be described: {type(error).__name__}: {error}", error)
-        return item
 
 
 def _is_last(sequence: Sequence, item: ChosenToken | Delta | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,20 @@ from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
+from reference_server.engine.model.cache_plan import (
+    BUDGET_SHARE,
+    GIBIBYTE,
+    CacheBudget,
+    CachePlan,
+    find_free_bytes,
+    plan_cache,
+    require_weights_fit,
+)
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
-from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner, create_verified_runner
+from reference_server.engine.model.checkpoint_facts import CheckpointFacts, inspect_checkpoint
+from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
+from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner
+from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,
@@ -36,14 +49,13 @@ from reference_server.engine.tools.tool_format import ANY_OBJECT, json_terminal
 from reference_server.engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
 
-DEFAULT_MAX_MODEL_LEN = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
 # Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
@@ -58,6 +70,8 @@ class LocalEngine(Engine):
     vocabulary_size: token ids are smaller.
     max_model_len: maximum number of prompt and generated tokens together.
     max_new_tokens: the server's limit of generated tokens, for all requests.
+    plan: the size of the cache.
+    choice: the data type, and why.
     """
 
     def __init__(
@@ -65,8 +79,8 @@ class LocalEngine(Engine):
         checkpoint: Checkpoint,
         runner: Runner,
         *,
-        slots: int,
-        max_model_len: int,
+        plan: CachePlan,
+        choice: DtypeChoice,
         max_new_tokens: int,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
@@ -75,22 +89,25 @@ class LocalEngine(Engine):
         stall_s: float = STALL_S,
     ) -> None:
         self.vocabulary_size = runner.vocabulary_size
-        self.max_model_len = max_model_len
+        self.plan = plan
+        self.choice = choice
+        self.max_model_len = plan.positions
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._grammar_compiler = GrammarCompiler(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
         self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
+        self.sampling_defaults = checkpoint.sampling_defaults
         self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
         if not self._grammar_compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
         self._lark = LarkBuilder(self._vocabulary.control_ids)
         self._runner = runner
-        self._slots = slots
+        self.slots = plan.slots
         self._driver = Driver(
             runner,
             self._describe_prompt,
-            slots=slots,
+            slots=plan.slots,
             prefill_tokens=prefill_tokens,
             prefix_reuse=prefix_reuse,
             restarts=restarts or RestartPolicy(),
@@ -105,8 +122,10 @@ class LocalEngine(Engine):
         *,
         device: str = "auto",
         dtype: str = "auto",
-        slots: int = 20,
+        exact: bool = False,
+        slots: int | None = None,
         max_model_len: int | None = None,
+        cache_bytes: int | None = None,
         max_new_tokens: int | None = None,
         threads: int | None = None,
         prefill_tokens: int = PREFILL_TOKENS,
@@ -118,11 +137,14 @@ class LocalEngine(Engine):
         """Load a checkpoint directory and start the engine.
 
         device: "auto" (the accelerator, otherwise the CPU) or the name of a device.
-        dtype: see checkpoint.DTYPES.
-        slots: number of sequences that run at once; more wait. A beam search takes one slot per beam, so the default is
-            enough for the widest search of OpenVINO Model Server, 19 beams.
-        max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096, because the cache of all
-            slots is allocated here.
+        dtype: see `choose_dtype`.
+        exact: whether a request gets the same bits in any batch. A model with packed matrices does anyway; a larger one
+            is computed in float32 and padded for it, so a step of one sequence takes about twice the time.
+        slots: number of sequences that run at once; more wait. A beam search takes one slot per beam, so the default of
+            20 is enough for the widest search of OpenVINO Model Server, 19 beams. None: 20, or as many as fit.
+        max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096 and what fits, because
+            the cache of all slots is allocated here.
+        cache_bytes: memory for the cache; None: half of what is free next to the weights.
         max_new_tokens: limit of generated tokens; None: as many as fit.
         threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50 million
             parameters, which more threads only slow down, otherwise the library's default.
@@ -135,39 +157,52 @@ class LocalEngine(Engine):
 
         Raises CheckpointError, and ValueError for an argument out of range.
         """
-        if slots < 1:
+        if slots is not None and slots < 1:
             raise ValueError(f"slots is {slots}: at least 1 is needed")
         if prefill_tokens < PROMPT_QUANTUM:
             raise ValueError(f"prefill_tokens is {prefill_tokens}: at least {PROMPT_QUANTUM} are needed")
-        loaded = load_checkpoint(checkpoint, select_device(device), dtype)
-        limit = loaded.position_limit
-        positions = min(limit, DEFAULT_MAX_MODEL_LEN) if max_model_len is None else max_model_len
-        if not 2 <= positions <= limit:
-            raise ValueError(f"max_model_len is {positions}: this checkpoint allows 2 to {limit}")
-        new_tokens = positions - 1 if max_new_tokens is None else max_new_tokens
-        if new_tokens < 1:
-            raise ValueError(f"max_new_tokens is {new_tokens}: at least 1 is needed")
-        if threads is None and loaded.model.num_parameters() < SMALL_MODEL_PARAMETERS:
-            threads = 1
-        if threads is not None:
-            torch.set_num_threads(threads)
-        keep_freed_memory()
+        if max_new_tokens is not None and max_new_tokens < 1:
+            raise ValueError(f"max_new_tokens is {max_new_tokens}: at least 1 is needed")
+        place = select_device(device)
+        facts = inspect_checkpoint(checkpoint)
+        choice = choose_dtype(dtype, facts, place, exact=exact)
+
+        def plan_for(known: CheckpointFacts | None, *, loaded: bool) -> CachePlan:
+            budget = None if known is None else _find_budget(known, choice, place, cache_bytes, loaded=loaded)
+            limit = sys.maxsize if known is None else known.position_limit
+            if max_model_len is not None and not 2 <= max_model_len <= limit:
+                raise ValueError(f"max_model_len is {max_model_len}: this checkpoint allows 2 to {limit}")
+            return plan_cache(budget, slots, max_model_len, limit)
+
         try:
-            runner = create_verified_runner(loaded.model, slots=slots, max_model_len=positions)
+            plan_for(facts, loaded=False)  # refuses what does not fit before the weights are read
+            read = load_checkpoint(checkpoint, place, choice.name)
+            plan = plan_for(facts if facts and facts.layers else CheckpointFacts.of_model(read.model), loaded=True)
+            small = read.model.num_parameters() < SMALL_MODEL_PARAMETERS
+            if threads is not None or small:
+                torch.set_num_threads(threads or 1)
+            keep_freed_memory()
+            runner = create_verified_runner(
+                read.model, slots=plan.slots, max_model_len=plan.positions, exact=exact, traced=small
+            )
         except CheckpointError as error:
-            raise CheckpointError(f"{checkpoint} {error}") from error
-        return cls(
-            loaded,
+            message = str(error)
+            named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
+            raise CheckpointError(named) from error
+        engine = cls(
+            read,
             runner,
-            slots=slots,
-            max_model_len=positions,
-            max_new_tokens=new_tokens,
+            plan=plan,
+            choice=choice,
+            max_new_tokens=plan.positions - 1 if max_new_tokens is None else max_new_tokens,
             prefill_tokens=prefill_tokens,
             prefix_reuse=prefix_reuse,
             restarts=restarts,
             hang_s=hang_s,
             stall_s=stall_s,
         )
+        return_freed_memory()  # loading takes hundreds of megabytes that no step needs
+        return engine
 
     @property
     def alive(self) -> bool:
@@ -203,9 +238,9 @@ class LocalEngine(Engine):
         if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
             raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
         prompt = self._fit(prompt, params)
-        if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
+        if params.beam_search and params.width > min(self.slots, self.vocabulary_size):
             raise ValueError(
-                f"a search with {params.width} beams needs {params.width} slots, and the engine has {self._slots}"
+                f"a search with {params.width} beams needs {params.width} slots, and the engine has {self.slots}"
             )
         available = min(self.max_new_tokens, self.max_model_len - len(prompt))
         check_token_ids("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
@@ -276,16 +311,46 @@ class LocalEngine(Engine):
             return replace(tool, schema=ANY_OBJECT, parameters=None)
         return tool
 
+    def describe(self) -> str:
+        """Return the choices made at loading in one line: type, slots, positions and memory."""
+        size = "" if self.plan.size_bytes is None else f", a cache of at most {self.plan.size_bytes / GIBIBYTE:.2f} GiB"
+        bits = "the same bits in any batch" if self._runner.exact else "bits that depend on the batch"
+        slots = f"{self.plan.slots} slots of {self.plan.positions} positions{size}"
+        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}".removeprefix("torch.")
+
     def close(self) -> None:
         self._driver.close()
 
-    def _describe_prompt(self, submission: Submission) -> Prompt:
-        """Return the text of a prompt and, if requested, the log-probabilities of its tokens."""
+    def _describe_prompt(self, submission: Submission) -> Iterator[Prompt | None]:
+        """Yield the text of a prompt and, if requested, the log-probabilities of its tokens.
+
+        None comes before it for each part that is computed, after which the caller may do other work.
+        """
         prompt, top = submission.prompt, submission.params.prompt_logprobs
         text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
-        if top is None:
-            return Prompt(tuple(prompt), text)
-        rows = score_prompt(self._runner.prompt_logits(prompt), prompt, top)
         name = self._vocabulary.token_text
-        entries = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
-        return Prompt(tuple(prompt), text, (None, *entries))
+        entries: list[tuple[RankedLogprob, ...] | None] = [None]
+        for logits in self._runner.prompt_logits(prompt) if top is not None else ():
+            expected = prompt[len(entries) - 1 :]
+            rows = score_prompt([logits], expected, top or 0)
+            entries += [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
+            yield None
+        yield Prompt(tuple(prompt), text, None if top is None else tuple(entries))
+
+
+def _find_budget(
+    facts: CheckpointFacts, choice: DtypeChoice, device: torch.device, cache_bytes: int | None, *, loaded: bool
+) -> CacheBudget | None:
+    """Return the budget of the cache; None if the memory or the layers are not known.
+
+    loaded: whether the weights are in memory already. Raises CheckpointError if they do not fit.
+    """
+    itemsize = (choice.dtype or facts.dtype or torch.float32).itemsize
+    weights_bytes = 0 if loaded else facts.parameters * itemsize
+    free_bytes = find_free_bytes(device)
+    if free_bytes is not None:
+        require_weights_fit(weights_bytes, free_bytes)
+        cache_bytes = int(BUDGET_SHARE * (free_bytes - weights_bytes)) if cache_bytes is None else cache_bytes
+    if facts.position_elements is None or cache_bytes is None:
+        return None
+    return CacheBudget(facts.position_elements * itemsize, cache_bytes)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class PrefillResult:
     """The result of a prefill.
 
-    sequences: those whose prompt is complete now.
-    logits: [sequences, vocabulary], after the last token of each prompt.
+    sequences: those whose prompt is complete now, and those that were decoded in the same pass.
+    logits: [sequences, vocabulary], after the last token of each.
     failures: errors of the sequences that cannot continue; these are not among `sequences`.
     """
 
@@ -34,7 +34,7 @@ class PrefillResult:
 
 @dataclass(slots=True)
 class _Chunk:
-    """The next tokens of a prompt, computed once for all sequences that share the prompt."""
+    """The next tokens of a prompt, computed once for all sequences that share it, or the last token of a sequence."""
 
     tokens: list[int]
     slot: int
@@ -59,12 +59,15 @@ class Prefiller:
         failures: dict[Sequence, EngineError] = {}
         complete: list[tuple[Sequence, int]] = []
         copies: list[tuple[int, int]] = []
+        decoding = set(batch.decoding)
         chunks = _split_batch(batch)
         logits, errors = self._forward(chunks)
         for row, chunk in enumerate(chunks):
             for sequence in chunk.sequences:
                 if row in errors:
                     failures[sequence] = errors[row]
+                elif sequence in decoding:
+                    complete.append((sequence, row))
                 elif sequence.prefilled == len(sequence.prompt) and (slot := sequence.slot) is not None:
                     try:
                         self._sampler.reset_slot(slot, sequence.params, sequence.prompt)
@@ -75,7 +78,7 @@ class Prefiller:
                     if slot != chunk.slot:
                         copies.append((chunk.slot, slot))
         if copies:
-            self._runner.copy(copies, max(len(sequence.prompt) for sequence, _ in complete))
+            self._runner.copy(copies, max(len(sequence.prompt) for sequence in batch.sequences))
         rows = [row for _, row in complete]
         if rows != list(range(len(logits))):
             logits = logits[rows]
@@ -101,11 +104,15 @@ class Prefiller:
 
 
 def _split_batch(batch: Batch) -> list[_Chunk]:
-    """Return the chunks to compute; sequences that share a prompt are adjacent in the batch."""
+    """Return the chunks to compute, prompts first; sequences that share a prompt are adjacent in the batch."""
     chunks: list[_Chunk] = []
     for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.starts, batch.ends, strict=True):
         if chunks and chunks[-1].sequences[0].prompt is sequence.prompt:
             chunks[-1].sequences.append(sequence)
         else:
             chunks.append(_Chunk(sequence.prompt[start:until], slot, start, [sequence]))
-    return chunks
+    return chunks + [
+        _Chunk([sequence.last_token], sequence.slot, sequence.position, [sequence])
+        for sequence in batch.decoding
+        if sequence.slot is not None
+    ]

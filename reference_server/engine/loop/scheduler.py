@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from reference_server.engine.loop.prefill_limit import PrefillLimit
 from reference_server.engine.loop.sequence import Sequence, SequenceStatus
 from reference_server.engine.model.prefix_cache import PrefixCache
 
@@ -34,6 +35,7 @@ class Batch:
     starts, ends: of a prefill: number of tokens of each prompt in the cache before and after the pass; a sequence whose
         prompt is complete then gets its first token.
     copies: row copies to make before the pass, in order.
+    decoding: of a prefill: other sequences that get a new token in the same pass.
     """
 
     prefill: bool
@@ -41,6 +43,13 @@ class Batch:
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
     copies: tuple[RowCopy, ...] = ()
+    decoding: tuple[Sequence, ...] = ()
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Number of prompt tokens to compute; a prompt that several sequences share counts once."""
+        spans = zip(self.sequences, self.starts, self.ends, strict=True) if self.prefill else ()
+        return sum({id(sequence.prompt): end - start for sequence, start, end in spans}.values())
 
     @property
     def slots(self) -> list[int]:
@@ -58,11 +67,16 @@ class Scheduler:
     of other requests between two of its own tokens.
 
     reuse: whether a prompt reuses the longest prefix that it has in common with the row of any slot, free or in use.
+    mixes: whether running sequences get their next tokens in the same pass as a prefill, instead of in alternation. The
+        number of prompt tokens in such a pass follows from measured times.
     """
 
-    def __init__(self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True) -> None:
+    def __init__(
+        self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True, mixes: bool = False
+    ) -> None:
         self._free = list(range(slots))  # a heap: taking the lowest slot first keeps the running rows adjacent
-        self._prefill_tokens = prefill_tokens
+        self._mixes = mixes
+        self._limit = PrefillLimit(prefill_tokens)
         self._prefix_cache = PrefixCache() if reuse else None
         self._waiting: deque[tuple[Sequence, ...]] = deque()  # groups of sequences that start together
         self._partial: tuple[Sequence, ...] = ()  # sequences whose prompt is only partly prefilled
@@ -102,12 +116,20 @@ class Scheduler:
 
     def schedule(self) -> Batch | None:
         """Return the next batch, or None without sequences."""
+        if self._mixes:
+            running = tuple(self._running)
+            batch = self._schedule_prefill()
+            return replace(batch, decoding=running) if batch else Batch(False, running) if running else None
         decode = self._decode_next and bool(self._running)
         self._decode_next = False
         if not decode and (batch := self._schedule_prefill()):
             self._decode_next = True
             return batch
         return Batch(False, tuple(self._running)) if self._running else None
+
+    def record(self, batch: Batch, seconds: float) -> None:
+        """Record how long a batch took."""
+        self._limit.record(seconds, prompt_tokens=batch.prompt_tokens, others=len(batch.decoding))
 
     def finish(self, sequence: Sequence) -> None:
         """Remove a running sequence and free its slot."""
@@ -128,6 +150,8 @@ class Scheduler:
 
     def _schedule_prefill(self) -> Batch | None:
         """Return the next prefill: prompts in order of arrival, as many as fit into one pass."""
+        unfinished = len(self._waiting) + bool(self._partial)
+        most = self._limit.count_tokens(running=len(self._running) if self._mixes else 0, prompts=unfinished)
         chosen = list(self._partial)
         copies: list[RowCopy] = []
         longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0
@@ -139,7 +163,7 @@ class Scheduler:
             else:
                 source, length = self._find_cached_prefix(group[0])
                 left = max(longest, len(group[0].prompt) - length)
-                if chosen and left * (prompts + 1) > self._prefill_tokens:
+                if chosen and left * (prompts + 1) > most:
                     break
                 longest = left
                 prompts += 1
@@ -148,7 +172,7 @@ class Scheduler:
             chosen += group
         if not chosen:
             return None
-        chunk_tokens = self._prefill_tokens // prompts
+        chunk_tokens = most // prompts
         starts = tuple(sequence.prefilled for sequence in chosen)
         ends = tuple(min(len(sequence.prompt), sequence.prefilled + chunk_tokens) for sequence in chosen)
         for sequence, end in zip(chosen, ends, strict=True):

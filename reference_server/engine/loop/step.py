@@ -83,17 +83,18 @@ class StepExecutor:
             chosen = self._sample(samples, [slots[row] for row in rows], logits[rows], unusable) if rows else []
             searches = self._advance_searches(sequences, slots, logits, unusable)
         ended_at = time.perf_counter()
-        step = StepStats(len(batch.sequences), started_at, ended_at)
+        step = StepStats(len(batch.sequences) + len(batch.decoding), started_at, ended_at)
+        prompts = set(batch.sequences) if batch.prefill else set()
         for sample, choice in zip(samples, chosen, strict=True):
             if sample in unusable:
                 yield sample, unusable[sample]
             elif isinstance(choice, EngineError):
                 yield sample, choice
             else:
-                yield sample, ChosenToken(*choice, _include_prefill_time(sample, step) if batch.prefill else step)
+                yield sample, ChosenToken(*choice, _include_prefill_time(sample, step) if sample in prompts else step)
         for search, failure in searches.items():
             yield from _search_outputs(
-                search, failure, _include_prefill_time(search.beams[0], step) if batch.prefill else step
+                search, failure, _include_prefill_time(search.beams[0], step) if search.beams[0] in prompts else step
             )
 
     def _sample(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import tokenizers
 
 from reference_server.engine.device import load_npu, torch
+from reference_server.engine.model.checkpoint_kind import require_supported_kind
+from reference_server.engine.params import SamplingParams
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
 from reference_server.engine.tools.tool_format import detect_format
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     from reference_server.engine.tools.tool_format import ToolFormat
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
 # Parameters of transformers' apply_chat_template that are not template variables.
 RESERVED_ARGUMENTS = {
     "chat_template",
@@ -34,6 +35,7 @@ RESERVED_ARGUMENTS = {
     "tools",
     "truncation",
 }
+SAMPLING_DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 BATCH_DEPENDENT_ROPES = {"dynamic", "longrope"}
 
 
@@ -42,6 +44,7 @@ class Checkpoint:
     """A loaded checkpoint.
 
     model: a transformers causal language model in evaluation mode, on its device.
+    sampling_defaults: values of generation_config.json, by their names in SamplingParams.
     tool_format: the format in which its chat template writes tool calls; None if unknown.
     """
 
@@ -49,23 +52,21 @@ class Checkpoint:
     tokenizer: tokenizers.Tokenizer
     chat: ChatEncoder
     eos_token_ids: frozenset[int]
-    position_limit: int
     tool_format: ToolFormat | None
+    sampling_defaults: Mapping[str, float]
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
     """Read a checkpoint directory, without network access and without running code from it.
 
-    dtype: one of DTYPES; "auto" is float32 on the CPU and the checkpoint's own elsewhere.
+    dtype: the name of a type, see `choose_dtype`; "auto" is the checkpoint's own.
 
-    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind, and ValueError
-    for an unknown dtype.
+    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind.
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"unknown dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
     if not (path / "config.json").is_file():
         raise CheckpointError(f"{path} contains no config.json: expected a directory in transformers' format")
-    tokenizer, model = _read(path, dtype if dtype != "auto" or device.type != "cpu" else "float32")
+    require_supported_kind(path)
+    tokenizer, model = _read(path, dtype)
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
     for config in (model.generation_config, model.config):
@@ -89,9 +90,23 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         tokenizer=backend,
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
-        position_limit=model.config.get_text_config().max_position_embeddings,
         tool_format=detect_format(_template_source(tokenizer.chat_template)),
+        sampling_defaults=_read_sampling_defaults(path, model.generation_config),
     )
+
+
+def _read_sampling_defaults(path: Path, config: Any) -> dict[str, float]:
+    """Return the sampling parameters that a generation configuration sets; raise CheckpointError for unusable values.
+
+    As in vLLM, `do_sample` is ignored: a request chooses greedy decoding by its temperature.
+    """
+    listed = {name: getattr(config, name, None) for name in SAMPLING_DEFAULTS}
+    defaults = {name: value for name, value in listed.items() if value is not None}
+    try:
+        SamplingParams(**defaults)
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} has an unusable generation_config.json ({error}): correct the file") from error
+    return defaults
 
 
 def _template_source(template: str | dict[str, str]) -> str:

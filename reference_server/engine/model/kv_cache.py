@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
 
 from reference_server.engine.device import torch
 from reference_server.engine.protocol import CheckpointError
@@ -52,7 +55,7 @@ class SlotCache:
         device: torch.device,
     ) -> None:
         self.keys, self.values = (
-            [torch.zeros((rows, capacity, layer.heads, size), dtype=dtype, device=device) for layer, size in sizes]
+            [_allocate_zeros((rows, capacity, layer.heads, size), dtype, device) for layer, size in sizes]
             for sizes in (
                 [(layer, layer.key_size) for layer in layers],
                 [(layer, layer.value_size) for layer in layers],
@@ -68,6 +71,20 @@ class SlotCache:
         """Copy the first `length` positions of the rows `sources` to the rows `targets`; no row is in both."""
         for stored in (*self.keys, *self.values):
             stored[targets, :length] = stored[sources, :length]
+
+
+def _allocate_zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Return zeros; on the CPU, the system provides each page of memory only when it is first written.
+
+    torch.zeros writes all zeros itself, which takes seconds for gigabytes, and then all of them count as used.
+    """
+    if device.type != "cpu":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    try:
+        memory = numpy.zeros(math.prod(shape) * dtype.itemsize, dtype=numpy.uint8)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise RuntimeError(f"{math.prod(shape) * dtype.itemsize} bytes cannot be allocated") from error
+    return torch.from_numpy(memory).view(dtype).view(shape)
 
 
 class CacheView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ MAX_BYTES: Final = 1 << 28
 EXPECTED_ROWS: Final = 32
 TOLERANCE: Final = 1e-4
 """Largest accepted difference of a logit, relative to the largest logit: kernels add in different orders."""
+TOLERANCE_16_BIT: Final = 0.02
+"""The same for an output of one product in a 16-bit type."""
 _log = logging.getLogger(__name__)
 
 # A script function, because a call with an empty list cannot be traced.
@@ -31,15 +34,19 @@ def product(inputs: Tensor, matrix: Tensor, bias: Optional[Tensor]) -> Tensor:
 
 
 class PackedLinear(TorchFunctionMode):
-    """A context in which torch.nn.functional.linear with one of a model's float32 matrices runs in oneDNN.
+    """A context in which torch.nn.functional.linear with one of a model's matrices runs in oneDNN.
 
-    torch uses MKL for these products, which uses only narrow vector instructions on processors of other vendors; there
-    oneDNN takes half the time for a prompt and two thirds for 32 rows. Matrices with the same input are packed as one,
-    since small products are dominated by their overhead. The bits of a row do not depend on the number of other rows
-    (test_packed_linear), and the products can be part of a traced graph.
+    In float32, torch uses MKL for these products, which uses only narrow vector instructions on processors of other
+    vendors; there oneDNN takes half the time for a prompt and two thirds for 32 rows. In 16 bits, torch uses oneDNN
+    with matrices in the model's layout, which are read more slowly. Matrices with the same input are packed as one,
+    since small products are dominated by their overhead. In float32, the bits of a row do not depend on the number of
+    other rows (test_packed_linear). The products can be part of a traced graph.
 
     packed: the matrices in oneDNN's layout.
+    replaces: whether the model has lost its own matrices, so that it can only run within the context.
     """
+
+    replaces = False
 
     def __init__(self, groups: Seq[Seq[tuple[torch.Tensor, torch.Tensor | None]]]) -> None:
         """Pack matrices [outputs, inputs] with their biases; the matrices of a group have the same input.
@@ -47,8 +54,8 @@ class PackedLinear(TorchFunctionMode):
         Raises an exception of torch if oneDNN is not available.
         """
         super().__init__()
-        self._product: Product = torch.jit.CompilationUnit(PRODUCT).product
-        self._groups = groups  # keeps the matrices alive, so that their ids stay unique
+        self._product = _compile_product()
+        self._groups = list(groups)  # keeps the matrices alive, so that their ids stay unique
         self.packed: list[torch.Tensor] = []
         self.biases: list[torch.Tensor | None] = []
         self._slices: dict[int, tuple[int, int, int]] = {}  # id of a matrix -> (group, first output, end of outputs)
@@ -86,6 +93,53 @@ class PackedLinear(TorchFunctionMode):
                 return None
         return packed if (actual - expected).abs().max() <= TOLERANCE * expected.abs().max() else None
 
+    @classmethod
+    def replacing(cls, model: Any) -> PackedLinear | None:
+        """Return the packed matrices of a model, which then loses its own, so that no memory is needed for two copies.
+
+        Matrices that are also embeddings, or whose products differ, stay with the model. None if the model is not on a
+        CPU, if oneDNN is missing, or if nothing can be packed.
+        """
+        if model.device.type != "cpu":
+            return None
+        embeddings = {id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)}
+        tokens = torch.arange(8).view(2, 4) % model.get_output_embeddings().weight.shape[0]
+        linear = cls(())
+        with torch.inference_mode():
+            try:
+                with (seen := _LinearRecorder()):
+                    model(input_ids=tokens, use_cache=False)
+                for group in seen.groups():
+                    if embeddings.isdisjoint(id(matrix) for matrix, _ in group):
+                        linear._replace(group)
+            except Exception as error:  # an unusual model can raise any exception
+                _log.info("the model's matrices are not packed: %s", error)
+        if linear.replaces:
+            _leave_file(model)
+        return linear if linear.packed else None
+
+    def _replace(self, group: Seq[tuple[torch.Tensor, torch.Tensor | None]]) -> None:
+        """Pack a group, and take the memory of its matrices, if the products are the same."""
+        alone = PackedLinear([group])
+        generator = torch.Generator().manual_seed(0)
+        inputs = torch.randn(4, group[0][0].shape[1], generator=generator).to(group[0][0].dtype)
+        tolerance = TOLERANCE if inputs.dtype is torch.float32 else TOLERANCE_16_BIT
+        for matrix, bias in group:
+            expected = torch.nn.functional.linear(inputs, matrix, bias)
+            with alone:
+                actual = torch.nn.functional.linear(inputs, matrix, bias)
+            if not (actual - expected).abs().max() <= tolerance * expected.abs().max():
+                return
+        at = len(self.packed)
+        self._groups.append(group)
+        self.packed += alone.packed
+        self.biases += alone.biases
+        self._slices |= {key: (at, begin, end) for key, (_, begin, end) in alone._slices.items()}
+        self.replaces = True
+        with torch.inference_mode(False):
+            for matrix, _ in group:
+                matrix.data = torch.zeros((), dtype=matrix.dtype).expand(matrix.shape)  # a shape without memory
+
     def __exit__(self, *details: Any) -> None:
         self._last = None
         super().__exit__(*details)  # type: ignore[no-untyped-call]  # torch has no annotations here
@@ -101,6 +155,20 @@ class PackedLinear(TorchFunctionMode):
             self._last = inputs, group, self._product(inputs, self.packed[group], self.biases[group])
         whole = self._last[2]
         return whole if whole.shape[-1] == end - begin else whole[..., begin:end]
+
+
+def _leave_file(model: Any) -> None:
+    """Copy the remaining weights, which are views of a mapped file; the file's memory is free when no view is left."""
+    with torch.inference_mode(False):
+        for weight in (*model.parameters(), *model.buffers()):
+            if weight.is_contiguous():  # a replaced matrix is not, and has no memory
+                weight.data = weight.data.clone()
+
+
+@cache
+def _compile_product() -> Product:
+    product: Product = torch.jit.CompilationUnit(PRODUCT).product
+    return product
 
 
 class _LinearRecorder(TorchFunctionMode):

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.cache_plan import (
+    CACHE_QUANTUM,
+    LONG_CONTEXT_QUANTUM,
+    ROW_QUANTUM,
+    SHORT_CONTEXT,
+    count_capacity,
+    count_rows,
+)
 from reference_server.engine.model.forward_pass import ForwardPass, trace_pass
 from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
 from reference_server.engine.model.lm_head import LMHead
 from reference_server.engine.model.masks import AttentionMasks
-from reference_server.engine.model.packed_linear import PackedLinear
-from reference_server.engine.protocol import CheckpointError
+from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.model.forward_pass import PassFunction
+    from reference_server.engine.model.packed_linear import PackedLinear
 
-# Matrix kernels use another order of summation for very few rows. With at least four rows, and with whole quanta of
-# positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in its batch
-# (tested in test_batching).
-ROW_QUANTUM = 4
+# Matrix kernels use another order of summation for very few rows. With at least four rows (ROW_QUANTUM), and with whole
+# quanta of positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
+# its batch (tested in test_batching). That padding is free for a small model, whose matrices are packed. For a large
+# one it can multiply the time of a step, so it has a choice (`exact`).
 PROMPT_QUANTUM = 16
-CACHE_QUANTUM = 64
 DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compiled; reads a fifth less than 64
-LOGITS_BLOCK = 256  # tokens; the logits of a whole prompt can be larger than the model
+LOGITS_BLOCK = 32  # tokens; the logits of a whole prompt can be larger than the model, and other requests wait
 
 # The chunks of a prompt must not change the bits either: attention over more than SHORT_CONTEXT positions sums in the
-# same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512. A step
-# sums over up to SHORT_STEP positions in the same order however many it reads; with AVX-512, MKL splits longer sums.
-SHORT_CONTEXT = 128
+# same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512
+# (LONG_CONTEXT_QUANTUM). A step sums over up to SHORT_STEP positions in the same order however many it reads; with
+# AVX-512, MKL splits longer sums.
 SHORT_STEP = 256
-LONG_CONTEXT_QUANTUM = 512
-
-UNSUPPORTED = "has an architecture that is not supported"
-MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
 
 
 class Runner:
@@ -46,23 +50,31 @@ class Runner:
     slots: number of sequences at once.
     max_model_len: positions of each sequence.
     linear: computes the products with the model's matrices; None: the model does.
+    exact: whether to pad rows and positions so that a sequence gets the same bits in any batch; float32 on a CPU only.
+    ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
     """
 
     on_pass_start: Callable[[], None]
 
-    def __init__(self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None) -> None:
+    def __init__(
+        self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None, exact: bool = True
+    ) -> None:
         self.max_model_len = max_model_len
+        self.exact = exact
         self.masks = AttentionMasks.from_model(model, max_model_len)
         self.on_pass_start = _do_nothing
         self._model = model
+        self._own_linear = linear if linear is not None and linear.replaces else nullcontext()
         self._head = LMHead(model)
         self._device: torch.device = model.device
         self._fixed_shapes = self._device.type != "cpu"
+        padded = exact or self._fixed_shapes
+        self._row_quantum = ROW_QUANTUM if padded else 1
+        self._prompt_quantum = PROMPT_QUANTUM if padded else 1
         self._decode_quantum = CACHE_QUANTUM if self._fixed_shapes else DECODE_QUANTUM
-        self._rows = -(-slots // ROW_QUANTUM) * ROW_QUANTUM
-        quantum = CACHE_QUANTUM if max_model_len <= SHORT_CONTEXT else LONG_CONTEXT_QUANTUM
-        self._capacity = -(-max_model_len // quantum) * quantum
+        self._rows = count_rows(slots)
+        self._capacity = count_capacity(max_model_len)
         self._cache = SlotCache(
             layers=find_layer_shapes(model),
             rows=self._rows + 1,  # padding is written to the last row
@@ -77,11 +89,14 @@ class Runner:
         self._prefill_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
+        self._linear = linear or nullcontext()
+        self.ragged = not padded and self.masks == AttentionMasks(None, frozenset(), None)
 
     def trace(self) -> None:
         """Replace passes by traced graphs where the bits are the same; on the CPU only, not tested on accelerators."""
         if self._device.type == "cpu":
-            decodes = [partial(self._create_example, count, 1) for count in (2 * ROW_QUANTUM, ROW_QUANTUM)]
+            counts = {2 * ROW_QUANTUM, ROW_QUANTUM, self._row_quantum}
+            decodes = [partial(self._create_example, count, 1) for count in sorted(counts, reverse=True)]
             self._decode_pass = trace_pass(self._decode_pass, *decodes)
             self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *decodes)
             prefills = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
@@ -95,7 +110,7 @@ class Runner:
         stored = [torch.randn(shape, generator=generator).to(self._model.dtype) for shape in shapes]
         ids = torch.randint(self.vocabulary_size, (count, length), generator=generator)
         at = torch.arange(length) + 3 * torch.arange(count)[:, None]
-        ends = torch.arange(max(ROW_QUANTUM, count)) * length % (count * length)
+        ends = torch.arange(max(self._row_quantum, count)) * length % (count * length)
         return ids, at, torch.arange(count), self._mask(at, read), ends, *stored
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
@@ -104,11 +119,13 @@ class Runner:
         starts: position of each piece's first token, by default 0; the slot's row contains the tokens before it.
         """
         first_positions = list(starts or [0] * len(pieces))
+        if self.ragged:
+            return self._run_ragged(list(map(Piece, pieces, slots, first_positions)))
         count = self._round_up(len(pieces), 1, self._rows)
-        length = self._round_up(max(map(len, pieces)), PROMPT_QUANTUM, self._capacity)
+        length = self._round_up(max(map(len, pieces)), self._prompt_quantum, self._capacity)
         idle = count - len(pieces)
         last = [row * length + len(piece) - 1 for row, piece in enumerate(pieces)]
-        last += [0] * (max(ROW_QUANTUM, count) - len(pieces))
+        last += [0] * (max(self._row_quantum, count) - len(pieces))
         packed = [*first_positions, *[0] * idle, *slots, *[self._rows] * idle, *last]
         for piece in pieces:
             packed += [*piece, *[0] * (length - len(piece))]
@@ -118,9 +135,7 @@ class Runner:
         # position of the cache is never read.
         positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
         context = max(begin + len(piece) for begin, piece in zip(first_positions, pieces, strict=True))
-        read = self._round_up(
-            context, CACHE_QUANTUM if context <= SHORT_CONTEXT else LONG_CONTEXT_QUANTUM, self._capacity
-        )
+        read = self._round_up(context, self._prefill_quantum(context), self._capacity)
         ids, mask = ids.view(count, length), self._mask(positions, read)
         self.on_pass_start()
         logits = self._prefill_pass(ids, positions, rows, mask, ends, *self._stored)
@@ -128,14 +143,18 @@ class Runner:
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
         """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
-        count = self._round_up(len(slots), ROW_QUANTUM, self._rows)
+        if self.ragged:
+            return self._run_ragged(
+                [Piece((token,), *place) for token, *place in zip(tokens, slots, positions, strict=True)]
+            )
+        count = self._round_up(len(slots), self._row_quantum, self._rows)
         leading = max(slots) < count
         rows_read = list(slots) if leading else list(range(len(slots)))
         packed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
         for row, token, position, slot in zip(rows_read, tokens, positions, slots, strict=True):
             packed[0][row], packed[1][row], packed[2][row] = token, position, slot
         context = max(positions) + 1
-        is_short = context <= SHORT_STEP or self._fixed_shapes
+        is_short = context <= SHORT_STEP or not self.exact or self._fixed_shapes
         read = self._round_up(context, self._decode_quantum if is_short else LONG_CONTEXT_QUANTUM, self._capacity)
         ids, at, rows = torch.tensor(packed).to(self._device)
         run, ids, at = self._decode_pass if leading else self._scattered_decode_pass, ids[:, None], at[:, None]
@@ -144,16 +163,27 @@ class Runner:
         logits = run(ids, at, rows, mask, ends, *self._stored)
         return _to_cpu_float32(logits, rows_read)
 
+    def _run_ragged(self, pieces: Seq[Piece]) -> torch.Tensor:
+        order = arrange(pieces)
+        ragged_pass = RaggedPass(self._stored, [pieces[at] for at in order])
+        self.on_pass_start()
+        logits = ragged_pass.run(self._model, self._head, self._linear)
+        return _to_cpu_float32(logits, sorted(range(len(order)), key=order.__getitem__))
+
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
 
-        The slot cache is not used.
+        The slot cache is not used; each block is a pass of its own, so that other passes can run in between.
         """
-        hidden = self._model.base_model(
-            input_ids=torch.tensor([list(prompt)], device=self._device), use_cache=False
-        ).last_hidden_state[0]
+        from transformers import DynamicCache
+
+        cache = DynamicCache(config=self._model.config)
         for begin in range(0, len(prompt), LOGITS_BLOCK):
-            yield self._head(hidden[begin : begin + LOGITS_BLOCK]).to("cpu", torch.float32)
+            ids = torch.tensor([prompt[begin : begin + LOGITS_BLOCK]], device=self._device)
+            with self._own_linear:
+                hidden = self._model.base_model(input_ids=ids, cache=cache, use_cache=True).last_hidden_state[0]
+                logits = self._head(hidden)
+            yield logits.to("cpu", torch.float32)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Copy the first `length` positions between slots; moves: (from, to), no slot is both."""
@@ -175,6 +205,12 @@ class Runner:
         """
         return (self._cache_positions[:read] <= positions[:, :, None])[:, None]
 
+    def _prefill_quantum(self, context: int) -> int:
+        """Return the quantum of positions that a prefill reads if it ends at position `context`."""
+        if not (self.exact or self._fixed_shapes):
+            return DECODE_QUANTUM
+        return CACHE_QUANTUM if context <= SHORT_CONTEXT else LONG_CONTEXT_QUANTUM
+
     def _round_up(self, count: int, quantum: int, most: int) -> int:
         """Return `count` rounded up to whole quanta; if each shape is compiled, to a power of two."""
         quanta = -(-count // quantum)
@@ -190,43 +226,3 @@ def _do_nothing() -> None:
 def _to_cpu_float32(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
     logits = logits.to("cpu", torch.float32)
     return logits if rows == list(range(len(logits))) else logits[rows]
-
-
-def create_verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
-    """Return a runner whose logits agree with those of the model's own forward pass.
-
-    Raises CheckpointError if the slot cache does not fit the memory or the architecture; its message continues the name
-    of the checkpoint.
-    """
-    with torch.inference_mode():
-        try:
-            runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=PackedLinear.from_model(model))
-        except RuntimeError as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            size = f"a cache of {slots} slots of {max_model_len} positions"
-            raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
-        except (AttributeError, TypeError) as error:
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
-        try:
-            runner.trace()
-            difference = _measure_disagreement(runner, model)
-        except Exception as error:  # an unusual model can raise any exception
-            raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
-    if not difference <= MAX_DISAGREEMENT.get(model.dtype, 0.05):
-        detail = f"logits off by {difference:.2g} over the slot cache"
-        raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
-    return runner
-
-
-def _measure_disagreement(runner: Runner, model: Any) -> float:
-    """Return the largest difference of a logit, relative to the largest logit.
-
-    The logits are those of the last two positions of a prompt in slot 0, longer than the window of sliding layers.
-    """
-    length = min(6 + (runner.masks.window or 0), runner.max_model_len)
-    tokens = [token % runner.vocabulary_size for token in range(1, 1 + length)]
-    last = len(tokens) - 1
-    own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
-    expected = own.to("cpu", torch.float32)
-    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
-    return float((actual - expected).abs().max() / expected.abs().max())

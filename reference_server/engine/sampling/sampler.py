@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
 from reference_server.engine.sampling.block_sums import BLOCK, split_blocks, sum_blocks
+from reference_server.engine.sampling.nucleus import draw_from_nucleus
 from reference_server.engine.sampling.penalties import MAX_MAGNITUDE, Penalties
 from reference_server.engine.sampling.topk import topk
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # these numbers of most likely tokens first.
 CANDIDATES = (32, 64, 128, 1024)
 INITIAL_CANDIDATES = 64
+MAX_SORTED = 4096  # weights that are sorted faster than they are divided into ranges
 MAX_UNBLOCKED_COLUMNS = 1024  # sums of blocks are faster for longer rows
 
 
@@ -166,6 +168,10 @@ class Sampler:
         weights, at, uniforms = weights[rows], at[rows], uniforms[rows]
         total = sum_blocks(weights).sum(-1)
         for candidates in self._candidate_counts(INITIAL_CANDIDATES - 1):
+            if candidates > MAX_SORTED:
+                shares = zip(weights, total.tolist(), self._top_p[at].tolist(), uniforms.tolist(), strict=True)
+                tokens[rows] = torch.tensor([draw_from_nucleus(*share) for share in shares])
+                break
             best, ids = _sort_candidates(weights, candidates, 0)
             kept, settled = _filter_candidates(best, self._top_k[at], self._top_p[at], total)
             tokens[rows] = ids.gather(1, _invert_cdf(kept, uniforms)[:, None])[:, 0]

@@ -115,12 +115,13 @@ def score_prompt(
     """
     at = 1
     for block in blocks:
-        logprobs = _log_softmax(block)
-        for row, best in zip(logprobs, _top_alternatives(logprobs, top), strict=True):
+        totals = _log_sum_exp(block)
+        alternatives = _top_alternatives(block, top, totals)
+        for row, total, best in zip(block, totals[:, 0].tolist(), alternatives, strict=True):
             if at == len(prompt):
                 return
             own = float(row[prompt[at]])
-            entries = {prompt[at]: (prompt[at], own, int((row > own).sum()) + 1)}
+            entries = {prompt[at]: (prompt[at], own - total, int((row > own).sum()) + 1)}
             for rank, (token, logprob) in enumerate(best, start=1):
                 entries.setdefault(token, (token, logprob, rank))
             yield tuple(entries.values())

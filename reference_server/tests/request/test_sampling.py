@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 
 from openapi.contract.contract import names
 from reference_server.engine import Repetition, SamplingParams
+from reference_server.request.chat_request import RequestReader
 from reference_server.request.response_options import ResponseOptions
-from reference_server.tests.request_reader import contract_of, read
+from reference_server.tests.request_reader import MESSAGES, contract_of, read
 
 DIALECTS = sorted(set(names().values()))
 
@@ -216,3 +218,14 @@ def test_ignore_eos_caps_the_tokens_if_the_document_says_so() -> None:
         read("ovms").params.max_tokens,
     ]
     assert read("mindie", ignore_eos=True).params.max_tokens is None
+
+
+def test_the_models_defaults_apply_where_neither_request_nor_documents_give_a_value() -> None:
+    own = RequestReader(contract_of(), "m", sampling_defaults={"temperature": 0.3, "top_k": 20})
+
+    def read_own(**sent: Any) -> SamplingParams:
+        return own.read(json.dumps({"model": "m", "messages": MESSAGES, **sent}).encode()).params
+
+    documented = contract_of().parameters["temperature"].default
+    assert (read_own().temperature, read_own().top_k) == (documented, 20)
+    assert (read_own(temperature=0.9).temperature, read_own(top_k=5).top_k) == (0.9, 5)

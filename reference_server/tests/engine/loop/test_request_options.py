@@ -12,8 +12,11 @@ from reference_server.engine.device import torch
 from reference_server.engine.loop.scheduler import Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
 from reference_server.engine.repetition import Repetition
+from reference_server.tests.runs import collect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 40))
@@ -161,3 +164,35 @@ def test_reasoning_is_closed_when_its_budget_is_used_up(engine: LocalEngine, bud
     begin = 0 if opened else 1
     assert [begin + budget] == [at for at, token in enumerate(returned) if token == closing]
     assert closing not in ids(run(engine, prompt, thinking_budget=budget, logit_bias=bias, bad_words=("</think>",)))
+
+
+def test_other_requests_get_tokens_while_a_long_prompt_is_scored(
+    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load_engine(slots=2)
+    events: list[str] = []
+    prompt_logits, decode = engine._runner.prompt_logits, engine._runner.decode
+
+    def record_parts(prompt: list[int]) -> Iterator[torch.Tensor]:
+        for logits in prompt_logits(prompt):
+            events.append("part")
+            yield logits
+
+    def record_step(*arguments: Any) -> torch.Tensor:
+        events.append("step")
+        return decode(*arguments)
+
+    monkeypatch.setattr(engine._runner, "prompt_logits", record_parts)
+    monkeypatch.setattr(engine._runner, "decode", record_step)
+
+    async def both() -> None:
+        running = asyncio.create_task(collect(engine, [5, 6], SamplingParams(max_tokens=300, ignore_eos=True)))
+        await asyncio.sleep(0.05)
+        prompt = [token % 100 for token in range(200)]
+        await collect(engine, prompt, SamplingParams(max_tokens=1, prompt_logprobs=1))
+        await running
+
+    asyncio.run(both())
+    first, last = events.index("part"), len(events) - events[::-1].index("part")
+    assert events[first:last].count("part") == 7
+    assert events[first:last].count("step") >= 6

@@ -62,7 +62,9 @@ def write_checkpoint(checkpoint: Path, folder: Path, family: str, **others: Any)
         "num_attention_heads": 4,
         "intermediate_size": 32,
     }
-    sizes |= {"head_dim": 8, "max_position_embeddings": 128, "vocab_size": VOCABULARY, "initializer_range": 0.3}
+    sizes |= {"head_dim": 8, "vocab_size": VOCABULARY, "initializer_range": 0.3}
+    if family not in ("Bloom", "Mamba"):  # their configurations have no such field
+        sizes["max_position_embeddings"] = 128
     if family not in ("GPT2", "GPTNeoX", "OPT", "Bloom", "Mamba"):
         sizes["num_key_value_heads"] = 2
     special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}

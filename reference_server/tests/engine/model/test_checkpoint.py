@@ -146,3 +146,35 @@ def test_an_ascend_backend_without_its_drivers_leaves_the_cpu_usable(tmp_path: P
 def test_the_interface_is_imported_without_a_tensor_library() -> None:
     code = "import sys, reference_server.engine as e; print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     assert _python(code) == "[]\n"
+
+
+def test_sampling_defaults_are_those_of_the_generation_configuration(copy: Path) -> None:
+    (copy / "generation_config.json").write_bytes(b'{"top_p": 0.8, "top_k": 20, "do_sample": true, "max_length": 77}')
+    engine = LocalEngine.load(copy, device="cpu", slots=1)
+    engine.close()
+    assert engine.sampling_defaults == {"top_p": 0.8, "top_k": 20}
+
+
+def test_a_generation_configuration_with_unusable_numbers(copy: Path) -> None:
+    (copy / "generation_config.json").write_bytes(b'{"repetition_penalty": -1.0}')
+    assert "generation_config.json (invalid repetition_penalty" in _load_error(copy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"model_type": "t5"}, "holds a model of the kind t5: expected a causal language model"),
+        ({"model_type": "qwen2_5_vl"}, "holds a model of the kind qwen2_5_vl"),
+        ({"quantization_config": {"quant_method": "awq"}}, "is quantized (method awq)"),
+        ({"is_encoder_decoder": True}, "holds an encoder and a decoder"),
+        ({"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}, "needs code of its own"),
+    ],
+)
+def test_a_kind_that_cannot_be_served_is_named(copy: Path, changes: dict[str, Any], expected: str) -> None:
+    _edit(copy / "config.json", **changes)
+    assert expected in _load_error(copy)
+
+
+def test_a_directory_without_a_tokenizer(copy: Path) -> None:
+    (copy / "tokenizer.json").unlink()
+    assert _load_error(copy).endswith("contains no tokenizer: restore the directory")

@@ -77,3 +77,27 @@ def test_only_float32_is_packed(random_checkpoint: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
     assert PackedLinear.from_model(model) is not None
     assert PackedLinear.from_model(model.bfloat16()) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_model_that_gave_up_its_matrices_computes_the_same_with_the_packed_ones(
+    random_checkpoint: Path, dtype: str
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype=dtype).eval()
+    embeddings = model.get_input_embeddings().weight.clone()
+    ids = torch.arange(12).view(2, 6)
+    with torch.inference_mode():
+        expected = model(input_ids=ids, use_cache=False).logits
+        packed = PackedLinear.replacing(model)
+        if packed is None and dtype == "bfloat16":
+            pytest.skip("this processor does not pack 16-bit matrices")
+        assert packed is not None
+        assert packed.replaces
+        with packed:
+            actual = model(input_ids=ids, use_cache=False).logits
+    assert float((actual - expected).abs().max() / expected.abs().max()) < (1e-4 if dtype == "float32" else 0.05)
+    assert torch.equal(embeddings, model.get_input_embeddings().weight)
+    stored = {weight.untyped_storage().data_ptr(): weight.untyped_storage().nbytes() for weight in model.parameters()}
+    assert sum(stored.values()) < 0.5 * sum(weight.nbytes for weight in model.parameters())

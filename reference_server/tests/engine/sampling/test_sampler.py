@@ -8,6 +8,7 @@ import pytest
 
 from reference_server.engine.device import torch
 from reference_server.engine.params import SamplingParams
+from reference_server.engine.sampling.nucleus import draw_from_nucleus
 from reference_server.engine.sampling.sampler import Sampler, draw_uniform, find_unusable_rows
 
 GRID = 4000
@@ -337,3 +338,17 @@ def test_every_token_of_a_large_vocabulary_can_be_drawn_with_its_probability() -
         before = float(reached[token - 1]) if token else 0.0
         assert before - 1e-6 <= number <= float(reached[token]) + 1e-6
         assert logits[0, token] > -torch.inf
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("top_p", [0.001, 0.5, 0.9, 1 - 1e-12])
+def test_a_draw_from_a_large_nucleus_is_that_of_sorted_weights(scale: float, top_p: float) -> None:
+    weights = (_logits(20_000, 3) * scale).exp()
+    weights[5:900] = 0.0
+    ordered = weights.sort(descending=True, stable=True)
+    by_rank = ordered.values.double()
+    kept = by_rank * (by_rank.cumsum(-1) - by_rank < top_p * float(by_rank.sum()))
+    for number in [0.0, *(index / 31 + 1e-6 for index in range(31)), 1 - 2**-53]:
+        rank = int(torch.searchsorted(kept.cumsum(-1), number * kept.sum(), right=True))
+        expected = int(ordered.indices[min(rank, int(kept.count_nonzero()) - 1)])
+        assert draw_from_nucleus(weights, float(by_rank.sum()), top_p, number) == expected

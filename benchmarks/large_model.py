@@ -1,0 +1,214 @@
+"""Compares the speed, memory and start of servers with a model of realistic shape; see `benchmarks.serving --shape`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import random
+import signal
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.contenders import Loop, alone
+from benchmarks.large_peers import BATCHING, LLAMA, OURS, SEQUENTIAL, link_without_end_token, list_peers, started
+from benchmarks.random_checkpoint import write_random_checkpoint
+from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, cpu_s, quantile, rss_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from benchmarks.large_peers import StartedPeer
+
+LOOP: Final = "loop over the model, in process"
+LOADS: Final = ((1, 32, 24), (8, 32, 16), (1, 512, 8), (1, 2048, 8))
+"""(streams, tokens of each prompt, new tokens of each)"""
+BATCHED_LOADS: Final = LOADS[:2]
+"""Loads for which the time of the prompt does not matter, so that the loop and the ratios are comparable."""
+OPTIONS: Final = {"temperature": 0.8}
+TARGETS: Final = {BATCHING: (1.5, 1.5), LLAMA: (0.8, 1.6), LOOP: (0.85, 0.85), SEQUENTIAL: (None, None)}
+"""Peer -> target of our tokens per second over theirs, for each of BATCHED_LOADS."""
+RUNNING: Final = 4
+RUNNING_TOKENS: Final = 40
+LONG_PROMPT: Final = 2000
+
+Figures = dict[tuple[str, int, int], list["Mapping[str, float]"]]
+
+
+class _Prompts:
+    """Random prompts with a number of tokens, as counted by a checkpoint's tokenizer."""
+
+    def __init__(self, checkpoint: Path) -> None:
+        import tokenizers
+
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
+
+    def create(self, generator: random.Random, tokens: int) -> str:
+        words = [generator.choice(WORDS) for _ in range(tokens)]
+        ids = self._tokenizer.encode(" ".join(words)).ids[:tokens]
+        return str(self._tokenizer.decode(ids))
+
+
+def measure(
+    shape: str, rounds: int, transformers: Path, llama_python: Path | None, only: Sequence[str]
+) -> dict[str, Any]:
+    """Write a checkpoint, run all peers that are installed, print the tables and return all figures."""
+    console = Console(width=150)
+    figures: Figures = {}
+    gaps: dict[str, list[tuple[float, float]]] = {}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        original = folder / shape
+        original.mkdir()
+        console.print(f"{shape} with {write_random_checkpoint(shape, original)}")
+        checkpoint = link_without_end_token(original, folder / "without-end-token")
+        prompts = _Prompts(checkpoint)
+        running: dict[str, StartedPeer] = {}
+        for peer in list_peers(checkpoint, folder, transformers, llama_python):
+            if only and not any(peer.name.startswith(prefix) for prefix in only):
+                continue
+            try:
+                if peer.lacking is not None:
+                    raise BenchmarkError(f"{peer.name} is left out: {peer.lacking}")
+                with started(peer, folder / "bytecode"):
+                    pass  # compiles the modules
+                running[peer.name] = stack.enter_context(started(peer, folder / "bytecode"))
+            except BenchmarkError as error:
+                click.echo(str(error), err=True)
+                continue
+            _run(running[peer.name].target, prompts, random.Random(peer.name), (1, 32, 4))
+            for other in running.values():
+                os.kill(other.target.pid, signal.SIGSTOP)  # the next one starts undisturbed
+        targets = [peer.target for peer in running.values()]
+        loop = Loop(checkpoint, "bfloat16", int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
+        loop_target = BenchmarkTarget("", 0, "", os.getpid(), {})
+        for number in range(rounds):
+            order = random.Random(number).sample([*running, LOOP], len(running) + 1)
+            for name in order:
+                for load in LOADS:
+                    with alone(running[name].target if name in running else loop_target, targets):
+                        if name in running:
+                            row = _run(running[name].target, prompts, random.Random(f"{number} {load}"), load)
+                        elif load in BATCHED_LOADS:
+                            row = loop.figures(*load, 1)
+                        else:
+                            continue
+                    figures.setdefault((name, load[0], load[1]), []).append(row)
+                    click.echo(f"{name}, {load[0]} x {load[1]}: {row['tokens_per_s']:.1f} tokens/s", err=True)
+            for name in order:
+                if name in running:
+                    with alone(running[name].target, targets):
+                        gap = asyncio.run(_gaps_ms(running[name].target, prompts, random.Random(number)))
+                        gaps.setdefault(name, []).append(gap)
+            click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
+        peaks = {name: _peak_mib(peer.target.pid) for name, peer in running.items()}
+        starts = {name: peer.start_s for name, peer in running.items()}
+    console.print(f"{platform.machine()}, {os.cpu_count()} cores, CPU only, load average {os.getloadavg()[0]:.1f}")
+    console.print(_table(figures))
+    console.print(_ratios(figures))
+    console.print(_servers(starts, peaks, gaps))
+    loads = [{"name": name, "streams": a, "prompt": b, "rounds": rows} for (name, a, b), rows in figures.items()]
+    return {"shape": shape, "loads": loads, "start_s": starts, "peak_mib": peaks, "gaps_ms": gaps}
+
+
+def _run(
+    target: BenchmarkTarget, prompts: _Prompts, generator: random.Random, load: tuple[int, int, int]
+) -> Mapping[str, float]:
+    streams, prompt_tokens, new_tokens = load
+
+    async def run() -> Mapping[str, float]:
+        questions = [prompts.create(generator, prompt_tokens) for _ in range(streams)]
+        spent, began = cpu_s(target.pid), time.perf_counter()
+        answers = await asyncio.gather(*(ask(target, question, new_tokens, OPTIONS) for question in questions))
+        wall, spent = time.perf_counter() - began, cpu_s(target.pid) - spent
+        gaps = [gap for answer in answers for gap in answer.gaps_s] or [0.0]
+        return {
+            "tokens_per_s": streams * new_tokens / wall,
+            "cpu_us_per_token": spent / (streams * new_tokens) * 1e6,
+            "ttft_p50_ms": median(answer.arrivals_s[0] for answer in answers) * 1e3,
+            "itl_p50_ms": median(gaps) * 1e3,
+            "rss_mib": rss_bytes(target.pid) / 2**20,
+        }
+
+    return asyncio.run(run())
+
+
+async def _gaps_ms(target: BenchmarkTarget, prompts: _Prompts, generator: random.Random) -> tuple[float, float]:
+    """Return the p99 gap of running streams alone, and while a long prompt is processed."""
+    results = []
+    for length in (0, LONG_PROMPT):
+        questions = [prompts.create(generator, 32) for _ in range(RUNNING)]
+        long_question = prompts.create(generator, length)  # now: it would delay the reading of the streams
+        streams = [asyncio.create_task(ask(target, question, RUNNING_TOKENS, OPTIONS)) for question in questions]
+        if length:
+            await asyncio.sleep(2.0)
+            await ask(target, long_question, 1, OPTIONS)
+        gaps = [gap for stream in await asyncio.gather(*streams) for gap in stream.gaps_s]
+        results.append(quantile(gaps, 0.99) * 1e3)
+    return results[0], results[1]
+
+
+def _peak_mib(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM:")).split()[1]) / 1024
+
+
+def _table(figures: Figures) -> Table:
+    columns = {
+        "tokens_per_s": "tokens/s",
+        "cpu_us_per_token": "CPU us/token",
+        "ttft_p50_ms": "TTFT p50 ms",
+        "itl_p50_ms": "ITL p50 ms",
+        "rss_mib": "RSS MiB",
+    }
+    table = Table("streams", "prompt tokens", "contender", *columns.values(), title="median of all rounds")
+    for (name, streams, tokens), rows in sorted(figures.items(), key=lambda item: (item[0][1:], item[0][0])):
+        cells = [f"{median(row[key] for row in rows):,.1f}" if key in rows[0] else "" for key in columns]
+        table.add_row(str(streams), str(tokens), name, *cells)
+    return table
+
+
+def _ratios(figures: Figures) -> Table:
+    heads = [f"{streams} streams" for streams, _, _ in BATCHED_LOADS]
+    table = Table("chatproof /", "of", *heads, title="ratios, median (minimum to maximum) of all rounds")
+    for name, targets in TARGETS.items():
+        for key, title in (("tokens_per_s", "tokens/s"), ("cpu_us_per_token", "CPU/token")):
+            cells = [_ratio(figures, name, key, *load[:2]) for load in BATCHED_LOADS]
+            if key == "tokens_per_s":
+                goals = ("" if goal is None else f", target {goal}" for goal in targets)
+                cells = [cell + goal for cell, goal in zip(cells, goals, strict=True)]
+            table.add_row(name, title, *cells)
+    return table
+
+
+def _ratio(figures: Figures, name: str, key: str, streams: int, tokens: int) -> str:
+    ours, theirs = (figures.get((contender, streams, tokens), []) for contender in (OURS, name))
+    pairs = [one[key] / other[key] for one, other in zip(ours, theirs, strict=False)]
+    return f"{median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})" if pairs else "not measured"
+
+
+def _servers(
+    starts: Mapping[str, float], peaks: Mapping[str, float], gaps: Mapping[str, Sequence[tuple[float, float]]]
+) -> Table:
+    table = Table("server", "start s", "peak MiB", "p99 gap ms", f"with a prompt of {LONG_PROMPT:,} tokens", "ratio")
+    for name, start_s in starts.items():
+        rows = gaps.get(name, [])
+        cells = [f"{median(row[at] for row in rows):,.0f}" if rows else "" for at in (0, 1)]
+        ratio = f"{median(late / normal for normal, late in rows):.2f}" if rows else ""
+        table.add_row(name, f"{start_s:.1f}", f"{peaks[name]:,.0f}", *cells, ratio)
+    return table
+
+
+def write_figures(target: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write all figures as JSON, if there is a file for them."""
+    if target is not None:
+        target.write_text(json.dumps(figures, indent=1))

@@ -1,0 +1,113 @@
+"""The creation of a runner whose logits were compared with those of the model's own forward pass."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from reference_server.engine.device import torch
+from reference_server.engine.model.masks import AttentionMasks
+from reference_server.engine.model.packed_linear import PackedLinear
+from reference_server.engine.model.runner import Runner
+from reference_server.engine.protocol import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Seq
+
+UNSUPPORTED = "has an architecture that is not supported"
+MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
+_log = logging.getLogger(__name__)
+
+
+def create_verified_runner(
+    model: Any, *, slots: int, max_model_len: int, exact: bool = False, traced: bool = True
+) -> Runner:
+    """Return a runner whose logits agree with those of the model's own forward pass.
+
+    exact: see Runner; a model that is small enough for packed copies of its matrices is always exact. Any other gives
+        up its own matrices for packed ones unless it has to be exact.
+    traced: whether passes are replaced by graphs where possible, which takes the time of some passes.
+
+    Raises CheckpointError if the slot cache does not fit the memory or the architecture; its message continues the name
+    of the checkpoint.
+    """
+    with torch.inference_mode():
+        try:
+            window = AttentionMasks.from_model(model, max_model_len).window
+            tokens = _choose_test_tokens(model, min(6 + (window or 0), max_model_len))
+            expected = _compute_own_logits(model, tokens)
+            limit = MAX_DISAGREEMENT.get(model.dtype, 0.05)
+        except CheckpointError:
+            raise
+        except Exception as error:  # an unusual model can raise any exception
+            raise _unsupported(error) from error
+        try:
+            linear = PackedLinear.from_model(model)
+            exact = exact or linear is not None
+            if not exact:
+                linear = PackedLinear.replacing(model)
+            runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=linear, exact=exact)
+        except RuntimeError as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            size = f"a cache of {slots} slots of {max_model_len} positions"
+            raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
+        except CheckpointError:
+            raise
+        except Exception as error:
+            raise _unsupported(error) from error
+        try:
+            runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
+            if traced and not runner.ragged:
+                runner.trace()
+            difference = _measure_disagreement(runner, tokens, expected)
+        except Exception as error:
+            raise _unsupported(error) from error
+    if not difference <= limit:
+        detail = f"logits off by {difference:.2g} over the slot cache"
+        raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
+    return runner
+
+
+def _unsupported(error: Exception) -> CheckpointError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return CheckpointError(f"{UNSUPPORTED} ({reason}): use another")
+
+
+def _choose_test_tokens(model: Any, length: int) -> list[int]:
+    """Return a prompt, which should be longer than the window of sliding layers."""
+    return [token % model.get_output_embeddings().weight.shape[0] for token in range(1, 1 + length)]
+
+
+def _compute_own_logits(model: Any, tokens: Seq[int]) -> torch.Tensor:
+    """Return the logits of a model's own forward pass after the last two tokens, float32 on the CPU."""
+    own: torch.Tensor = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
+    return own.to("cpu", torch.float32)
+
+
+def _is_ragged_exact(runner: Runner, tokens: Seq[int], expected: torch.Tensor, limit: float) -> bool:
+    """Return whether ragged passes give the expected logits.
+
+    The passes are a prompt in two pieces, the second together with another prompt, and a step of both. The logits
+    differ if a layer modifies attention by anything but a scale, or computes it in another way.
+    """
+    last = len(tokens) - 1
+    both = [0, 1]
+    try:
+        runner.prefill([tokens[:2]], [0])
+        first = runner.prefill([tokens[2:last], tokens[:last]], both, [2, 0])
+        second = runner.decode([tokens[last]] * 2, [last] * 2, both)
+    except Exception as error:  # an unusual model can raise any exception
+        _log.info("passes are padded: %s", error)
+        return False
+    differences = [float((row - expected[at]).abs().max()) for at, rows in enumerate((first, second)) for row in rows]
+    return max(differences) <= limit * float(expected.abs().max())
+
+
+def _measure_disagreement(runner: Runner, tokens: Seq[int], expected: torch.Tensor) -> float:
+    """Return the largest difference of a logit from those expected after the last two tokens, relative to the largest.
+
+    The tokens are processed in slot 0.
+    """
+    last = len(tokens) - 1
+    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
+    return float((actual - expected).abs().max() / expected.abs().max())

@@ -1,0 +1,52 @@
+"""PrefillLimit: the time of a pass with prompt tokens stays below twice that of a step."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_server.engine.loop.prefill_limit import LEAST_TOKENS, PrefillLimit
+from reference_server.engine.loop.scheduler import Batch, Scheduler
+from reference_server.engine.loop.sequence import Cancellation, Sequence
+from reference_server.engine.params import SamplingParams
+
+
+@pytest.mark.parametrize("token_s", [0.0005, 0.001, 0.002])
+@pytest.mark.parametrize("step_s", [0.02, 0.1, 0.4])
+def test_a_pass_takes_at_most_twice_the_time_of_a_step_after_a_few_passes(step_s: float, token_s: float) -> None:
+    limit = PrefillLimit(256)
+    limit.record(256 * token_s * 1.5, prompt_tokens=256, others=0)
+    for _ in range(10):
+        limit.record(step_s, prompt_tokens=0, others=0)
+    seconds = []
+    for _ in range(20):
+        tokens = limit.count_tokens(running=3, prompts=1)
+        seconds.append(step_s + tokens * token_s)
+        limit.record(seconds[-1], prompt_tokens=tokens, others=3)
+    fewest = step_s + LEAST_TOKENS * token_s
+    assert max(seconds) <= max(2 * step_s, fewest)
+    assert seconds[-1] >= min(1.6 * step_s, step_s + 256 * token_s)
+
+
+def test_without_other_sequences_the_limit_is_the_configured_one() -> None:
+    limit = PrefillLimit(256)
+    limit.record(10.0, prompt_tokens=256, others=0)
+    assert limit.count_tokens(running=0, prompts=1) == 256
+
+
+def test_many_prompts_get_more_than_few_running_sequences() -> None:
+    limit = PrefillLimit(1000)
+    limit.record(0.1, prompt_tokens=0, others=0)
+    limit.record(0.2, prompt_tokens=100, others=1)
+    one, seven = (limit.count_tokens(running=2, prompts=count) for count in (1, 7))
+    assert seven == int(3.5 * one)
+
+
+def test_a_mixing_scheduler_decodes_the_running_sequences_in_every_prefill() -> None:
+    scheduler = Scheduler(3, 30, reuse=False, mixes=True)
+    first, second = (Sequence([1] * count, SamplingParams(), Cancellation()) for count in (4, 40))
+    scheduler.add(first)
+    assert scheduler.schedule() == Batch(True, (first,), (0,), (4,))
+    scheduler.add(second)
+    assert scheduler.schedule() == Batch(True, (second,), (0,), (30,), decoding=(first,))
+    assert scheduler.schedule() == Batch(True, (second,), (30,), (40,), decoding=(first,))
+    assert scheduler.schedule() == Batch(False, (first, second))
