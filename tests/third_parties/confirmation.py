@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 60.0
 RECORDED: Final = "recorded"
 """Confirmation by the exchange that the suite recorded, for what depends on concurrent requests or on time."""
+UNANSWERED: Final = "was not answered"
+"""What a finding says about a request without an answer, which has nothing else to show."""
 REPEATED: Final = 3
 """Findings of one requirement that are repeated: they are alike."""
 SHOWN: Final = 300
@@ -67,7 +69,8 @@ def _show_recorded(row: Row, requests: Mapping[str, CitedRequest]) -> Confirmati
         if (request := requests.get(str(finding["exchange"]))) is not None:
             curl = as_curl(request.method, request.url, _copied(request), request.body)
             shown = f"{RECORDED}, {finding['where']}: expected {finding['expected']}, got {finding['got']}"
-            return Confirmation(bool(request.answer), curl, _shorten(shown))
+            confirmed = bool(request.answer) or UNANSWERED in str(finding["got"])
+            return Confirmation(confirmed, curl, _shorten(shown))
     return Confirmation(False, "", "the results file has no cited exchange")
 
 
