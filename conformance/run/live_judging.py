@@ -8,12 +8,15 @@ that other answers explain, and it adds those that several answers show.
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from conformance.judge.judgement import judge
+from conformance.judging_limit import JudgingStopped
 from conformance.record import FAIL_FAST
 from conformance.report.verdict import Outcome, row_fails
 from conformance.report.writers.progress_bar import LiveFailure
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 SLICE_S: Final = 0.002
 """How long judging may delay the reading of answers."""
+LONGEST_S: Final = 0.5
+"""Processor time of one check. After a slower one, judging is left to the end of the run, which has a time limit."""
 SERVER_ERROR: Final = 500
 
 
@@ -82,7 +87,21 @@ class LiveJudging:
         self._has_work.set()
 
     async def run(self) -> None:
-        """Judge queued answers until cancelled, in slices that do not delay the reading of answers."""
+        """Judge queued answers until cancelled, in slices that do not delay the reading of answers.
+
+        A check that does not end is stopped by a timer of the processor's time. Where there is none, and outside the
+        main thread, which alone handles signals, nothing is judged before the end of the run.
+        """
+        if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+            self._assertions.clear()
+            return
+        before = signal.signal(signal.SIGVTALRM, _stop)
+        try:
+            await self._judge_queued()
+        finally:
+            signal.signal(signal.SIGVTALRM, before)
+
+    async def _judge_queued(self) -> None:
         began_s = time.perf_counter()
         while True:
             while self._waiting:
@@ -100,7 +119,16 @@ class LiveJudging:
         requirement = assertion.requirement
         if requirement.id in self.failing:
             return
-        (judgement,) = judge((assertion,), {key: exchange}, self._contract, self._validator, self._model, {})
+        try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
+            (judgement,) = judge((assertion,), {key: exchange}, self._contract, self._validator, self._model, {})
+            left_s, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        except JudgingStopped:
+            left_s = 0.0
+        if not left_s:
+            self._assertions.clear()
+            self._waiting.clear()
+            return
         if not judgement.findings:
             return
         self.failing.add(requirement.id)
@@ -113,3 +141,7 @@ class LiveJudging:
 def _outcome(keyword: Keyword) -> Outcome:
     """Return the outcome of a requirement with a finding."""
     return {Keyword.MUST: Outcome.FAIL, Keyword.SHOULD: Outcome.WARN}.get(keyword, Outcome.OBSERVED)
+
+
+def _stop(*_: object) -> None:
+    raise JudgingStopped

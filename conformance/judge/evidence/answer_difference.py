@@ -46,6 +46,15 @@ def compare_answers(base: Exchange, other: Exchange) -> Difference:
     return "clear" if start_of(first)[:early] != start_of(second)[:early] else "possible"
 
 
+def trimmed_texts(exchange: Exchange) -> list[Any]:
+    """Return the content, the reasoning and the calls of all choices, without white space around the texts.
+
+    Some servers trim it in one form only.
+    """
+    choices = shape_of(exchange).choices
+    return [((content or "").strip(), (reasoning or "").strip(), calls) for _, content, reasoning, calls, _ in choices]
+
+
 def gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
     """Return by how much the base's token was likelier than the other's where the answers diverge.
 

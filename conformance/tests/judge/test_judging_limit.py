@@ -16,6 +16,7 @@ from conformance.judge import judgement
 from conformance.judging_limit import INTERRUPTED, JudgingLimit
 from conformance.proof.editing.answers import edit_answer
 from conformance.record import BudgetLimits
+from conformance.run.live_judging import LiveJudging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +33,11 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stuck(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Let the first check that judges an answer never end; the event is set when it has begun."""
+    """Let the first check that judges an answer never end; the event is set when it has begun.
+
+    What judges during a run is switched off: it would be stuck first.
+    """
+    monkeypatch.setattr(LiveJudging, "note", lambda *_: None)
     begun = threading.Event()
     run = judgement._run
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from conformance.judge import judgement
 from conformance.proof.editing.responses import refuse
 from conformance.record import Record
+from conformance.run import live_judging
 from conformance.run.live_judging import LiveJudging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import pytest
 
     from conformance.exchange import Exchange
     from conformance.report.writers.progress_bar import LiveFailure
@@ -75,3 +80,18 @@ def test_the_first_failure_ends_a_run_if_asked(read_good: Callable[[str], Good])
     shown, record = judge_live(good, changed, fail_fast=True)
     assert f"--fail-fast: {shown[0].requirement} failed" == record.exhausted
     assert judge_live(good, changed)[1].exhausted is None
+
+
+def test_a_check_that_does_not_end_leaves_judging_to_the_end(
+    read_good: Callable[[str], Good], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spin(*_: object) -> None:
+        while True:
+            pass
+
+    good = read_good("mindie-2.3")
+    monkeypatch.setattr(live_judging, "LONGEST_S", 0.05)
+    monkeypatch.setattr(judgement, "_run", spin)
+    before = signal.getsignal(signal.SIGVTALRM)
+    assert [] == judge_live(good, good.exchanges)[0]
+    assert before == signal.getsignal(signal.SIGVTALRM)

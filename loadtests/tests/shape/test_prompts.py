@@ -125,6 +125,16 @@ def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
 
 def test_a_trace_and_prompts_of_a_file_are_mutually_exclusive(tmp_path: Path) -> None:
     make_scenario(tmp_path, "a", name="own.txt")
-    arguments = ["http://127.0.0.1:9", "--scenario", str(tmp_path / "scenario.yaml"), "--trace", "x", "--wait", "1s"]
+    arguments = [
+        "http://127.0.0.1:9",
+        "--dialect",
+        "mindie",
+        "--scenario",
+        str(tmp_path / "scenario.yaml"),
+        "--trace",
+        "x",
+        "--wait",
+        "1s",
+    ]
     result = CliRunner().invoke(load_command, [*arguments, "--out", str(tmp_path / "out")])
     assert (2, True) == (result.exit_code, "--trace and the prompts of a scenario" in result.output)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     PieceEdit = Callable[[str], str]
 
 
-class JsonScanner:
+class StreamedJson:
     """Tells for each character of JSON, which arrives in pieces, whether it is inside a string."""
 
     def __init__(self) -> None:

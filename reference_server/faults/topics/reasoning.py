@@ -142,14 +142,3 @@ thoughts_lost_next_to_stops = hooked_fault(
     request=_think_less,
     applies_to=thinks,
 )
-
-
-def _told(choice: Json, request: ServedRequest) -> None:
-    said = message_of(choice)
-    if request.payload.get("seed") is not None and (thought := _thought(said)):
-        said["content"] = thought + (said.get("content") or "")
-
-
-thoughts_told_next_to_seeds = choice_fault(
-    "thoughts-told-next-to-seeds", _told, "With a seed the reasoning is part of the content.", applies_to=thinks
-)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.answer_difference import compare_answers, trimmed_texts
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.plan.scenarios.combinations.tasks import ALONE, MORE, SCENARIO, STREAMED
 
@@ -53,22 +53,16 @@ def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> 
 
     White space around the texts does not count: it is trimmed by some servers in one form only.
     """
-    if _texts_of(alone) == _texts_of(other):
+    if trimmed_texts(alone) == trimmed_texts(other):
         return _ends_of(alone) != _ends_of(other)
     difference = compare_answers(alone, other)
-    both = streamed is not None and _texts_of(other) == _texts_of(streamed)
+    both = streamed is not None and trimmed_texts(other) == trimmed_texts(streamed)
     return difference == "clear" or (difference == "possible" and both)
 
 
 def _ends_of(exchange: Exchange) -> list[str | None]:
     """Return why each choice ended. Either reason may end an answer with calls; other checks judge which one."""
     return ["stop" if finish == "tool_calls" else finish for *_, finish in shape_of(exchange).choices]
-
-
-def _texts_of(exchange: Exchange) -> list[Any]:
-    """Return the texts and the calls of all choices, without white space around the texts."""
-    choices = shape_of(exchange).choices
-    return [((content or "").strip(), (reasoning or "").strip(), calls) for _, content, reasoning, calls, _ in choices]
 
 
 def _describe(exchange: Exchange) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.answer_difference import compare_answers, trimmed_texts
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.logprob_entries import entries_by_choice
 from conformance.judge.token_counts import COUNTS
@@ -38,7 +38,7 @@ def paired_parameters_mean_the_same_in_streams(
         if reason := why_unanswered(exchange):
             raise NotObserved(reason)
     plain, streamed = exchanges.values()
-    if compare_answers(plain, streamed) == "clear":
+    if compare_answers(plain, streamed) == "clear" and trimmed_texts(plain) != trimmed_texts(streamed):
         texts = [[choice.content for choice in exchange.choices.values()] for exchange in (plain, streamed)]
         yield Finding("/paired-streamed/choices", repr(texts[0])[:200], repr(texts[1])[:200])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.blind.recipes import dropping, when
 from reference_server.faults.blind.schema_recipes import parts_of, schemas_of
-from reference_server.faults.blind.stream_recipes import JsonScanner, streamed_arguments_fault
+from reference_server.faults.blind.stream_recipes import StreamedJson, streamed_arguments_fault
 from reference_server.faults.blind.tool_recipes import arguments_fault
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
@@ -21,7 +21,7 @@ HAS_TOOLS: Final = has_parameters("tools")
 
 
 def _shorten_integers() -> PieceEdit:
-    scanner, digits = JsonScanner(), [0]
+    scanner, digits = StreamedJson(), [0]
 
     def edit(piece: str) -> str:
         kept = []
@@ -36,7 +36,7 @@ def _shorten_integers() -> PieceEdit:
 
 
 def _hold_values() -> PieceEdit:
-    scanner = JsonScanner()
+    scanner = StreamedJson()
     held: list[str] | None = None
 
     def edit(piece: str) -> str:

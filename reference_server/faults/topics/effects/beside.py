@@ -42,4 +42,3 @@ frequency_lost = _lost(
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
 )
-tools_lost = _lost("tools-lost-beside-top-k", "tools", "top_k", "Tools are ignored if there is a top_k.")

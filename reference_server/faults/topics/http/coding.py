@@ -27,7 +27,9 @@ EVENT_S: Final = 0.01
 
 
 def _accepts_gzip(scope: Scope) -> bool:
-    return b"gzip" in header_of(scope, b"accept-encoding")
+    """Return whether a request accepts gzip; a weight of 0 refuses it."""
+    items = header_of(scope, b"accept-encoding").lower().replace(b" ", b"").split(b",")
+    return any(item.startswith(b"gzip") and item != b"gzip;q=0" for item in items)
 
 
 def gzip_coder(window: int = GZIP) -> Code:
