@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.protocol import CheckpointError
@@ -20,8 +19,10 @@ def require_supported_kind(path: Path) -> None:
 
     A directory that passes can still fail to load, for example if a file is broken.
     """
+    from transformers import PreTrainedConfig
+
     try:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+        config, _ = PreTrainedConfig.get_config_dict(str(path), local_files_only=True)
     except (OSError, ValueError):
         return
     if isinstance(config, dict) and (problem := _find_problem(path, config)) is not None:
