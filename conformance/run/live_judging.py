@@ -89,7 +89,7 @@ class LiveJudging:
     async def run(self) -> None:
         """Judge queued answers until cancelled, in slices that do not delay the reading of answers.
 
-        A check that does not end is stopped by a timer of the processor's time. Where there is none, and outside the
+        A check that does not end is stopped by a timer of the processor's time. Where this is missing, and outside the
         main thread, which alone handles signals, nothing is judged before the end of the run.
         """
         if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
