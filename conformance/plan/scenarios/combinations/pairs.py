@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
-from conformance.plan.scenarios.combinations.tasks import TASKS, write_alone
+from conformance.plan.scenarios.combinations.tasks import TASKS, list_supported, write_alone
 from conformance.plan.scenarios.fitting import Fitting, complete_body
 from conformance.scenario import Scenario, Step
 from openapi.contract.defaults import WEATHER_TOOL
@@ -76,7 +76,7 @@ class _Requests:
     """Makes the body of a request from the names of the parameters that it combines."""
 
     def __init__(self, contract: Contract) -> None:
-        self.known = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
+        self.known = list_supported(contract)
         self._validator = Validator(contract)
         usable = {name: self._usable(values) for name, values in VALUES.items() if name in self.known}
         self._values = {name: values for name, values in usable.items() if values}
