@@ -6,8 +6,8 @@ is necessary after changes to the scenarios or to the answers of the server.
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,18 +76,18 @@ class RecordedRun:
 
 def recording_path(dialect: str) -> Path:
     """Return the file of a dialect's recorded run."""
-    return RECORDINGS / f"{dialect}.json.gz"
+    return RECORDINGS / f"{dialect}.json.xz"
 
 
 def read_recorded_run(dialect: str) -> RecordedRun:
     """Read the recorded run of a dialect. Raises HarnessError if it is missing or invalid."""
     path = recording_path(dialect)
     try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
+        content = json.loads(lzma.decompress(path.read_bytes()))
         denied = frozenset(content["denied"])
         exchanges = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
         model = content["model"]
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError) as error:
         raise HarnessError(
             f"cannot read the recorded run {path.name}: {error}; record it with `pytest conformance/tests --re-record`"
         ) from error

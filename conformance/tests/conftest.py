@@ -7,8 +7,8 @@ which is necessary after changes to the scenarios or to the answers of the serve
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
+import lzma
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
@@ -249,7 +249,8 @@ def record(dialect: str) -> list[str]:
             "denied": sorted(declaration.denied),
             "exchanges": [exchange.to_dict() for exchange in outcome.record.exchanges.values()],
         }
-        recording_path(dialect).write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
+        data = json.dumps(content, ensure_ascii=False).encode()
+        recording_path(dialect).write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
     return faulty
 
 
