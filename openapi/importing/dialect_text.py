@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH: Final = 110
 FOLDED: Final = 80  # characters of a string that is folded over several lines instead of quoted
+PROSE: Final = "Prose without a word that hints at a fact. Move what states one to `todo`:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,16 @@ class DialectHead:
 
 
 def write_dialect(
-    head: DialectHead, tree: DeltaTree, sentences: Sequence[dict[str, Any]], todos: Iterable[Todo]
+    head: DialectHead,
+    tree: DeltaTree,
+    sentences: Sequence[dict[str, Any]],
+    todos: Iterable[Todo],
+    prose: Sequence[Todo] = (),
 ) -> str:
-    """Return the text of the file, in block style with one fact on a line."""
+    """Return the text of the file, in block style with one fact on a line.
+
+    prose: sentences that do not seem to state a fact. They are comments at the end, so that nothing is lost in silence.
+    """
     listed = [str(todo) if head.quotes or not todo.quoted else todo.without_quotes() for todo in todos]
     listed = list(dict.fromkeys(listed))
     body: dict[str, Any] = {
@@ -50,7 +59,21 @@ def write_dialect(
         **({"todo": listed} if listed else {}),
     }
     parts = [_dump({key: value}) for key, value in body.items()]
-    return "".join(f"# {line}\n" for line in head.comments) + _join(list(body), parts)
+    return _comment(head.comments) + _join(list(body), parts) + _comment(_format_prose(prose, quotes=head.quotes))
+
+
+def _format_prose(prose: Sequence[Todo], *, quotes: bool) -> list[str]:
+    """Return the lines about prose: each sentence, or only their number if the words of the source are left out."""
+    if not prose:
+        return []
+    if not quotes:
+        return [f"Left out: {len(prose)} passages without a word that hints at a fact."]
+    lines = (wrap(str(one), LINE_WIDTH, initial_indent="- ", subsequent_indent="  ") for one in dict.fromkeys(prose))
+    return [PROSE, *(line for one in lines for line in one)]
+
+
+def _comment(lines: Iterable[str]) -> str:
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def _join(keys: Sequence[str], parts: Sequence[str]) -> str:

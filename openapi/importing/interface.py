@@ -52,6 +52,7 @@ class StatedInterface:
     errors: the HTTP statuses of errors, with the schema of the body.
     mentioned: parameters of which the source only describes fields or elements.
     unsupported: parameters that the source lists as not supported.
+    prose: sentences that no rule reads and that do not seem to state a fact.
     """
 
     title: str
@@ -67,6 +68,7 @@ class StatedInterface:
     mentioned: set[str] = field(default_factory=set)
     unsupported: list[str] = field(default_factory=list)
     todos: list[Todo] = field(default_factory=list)
+    prose: list[Todo] = field(default_factory=list)
 
     def leave_out_words(self) -> None:
         """Leave out the words of the source that are more than a fact: described defaults become to-dos."""

@@ -76,7 +76,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
     pin = _pin(source, options, name, title, interface.version)
     comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]
     head = DialectHead(comments, name, title, pin, base.name if base.is_built_in else base.location, options.quotes)
-    return write_dialect(head, delta.tree, delta.sentences, delta.todos)
+    return write_dialect(head, delta.tree, delta.sentences, delta.todos, interface.prose)
 
 
 def _find_description(text: str) -> Mapping[str, Any] | None:

@@ -56,6 +56,7 @@ def read_interface(document: Mapping[str, Any], name: str, path: str | None = No
     _read_answers(document, chat, reader, interface)
     interface.schemas = reader.schemas
     interface.todos += reader.todos
+    interface.prose += reader.prose
     return interface
 
 

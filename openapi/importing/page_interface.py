@@ -52,6 +52,7 @@ def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[S
     for fact in facts.facts:
         for text in fact.unread:
             interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text or EMPTY))
+        interface.prose += [Todo(_subject(fact), f"line {fact.line}", text) for text in fact.prose]
     return interface, responses
 
 

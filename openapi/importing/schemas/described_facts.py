@@ -23,10 +23,13 @@ DEFAULT_NOTE = "x-default-note"
 """Where a schema that is being imported keeps a default that its description states in words."""
 
 
-def add_described_facts(schema: Schema, description: str, name: str, schemas: Schemas) -> tuple[Schema, list[str]]:
-    """Return the schema with what its description states in addition, and the text that is not understood.
+def add_described_facts(
+    schema: Schema, description: str, name: str, schemas: Schemas
+) -> tuple[Schema, list[str], list[str]]:
+    """Return the schema with what its description states in addition, the text that is not understood, and prose.
 
     name: of the parameter or field that the description is about. Text that contradicts the schema is not understood.
+    Prose is not understood either, and does not seem to state a fact.
     """
     fact, inner = _read(description, name)
     left = list(fact.unread)
@@ -50,7 +53,8 @@ def add_described_facts(schema: Schema, description: str, name: str, schemas: Sc
         elif attribute != "nullable":
             left += _words(fact, attribute)
     left += [statement.text for other in inner for statement in other.read if statement.attribute != "exists"]
-    return (update_schema(schema, fact, news) if news else schema), list(dict.fromkeys(filter(None, left)))
+    prose = [text for one in (fact, *inner) for text in one.prose]
+    return (update_schema(schema, fact, news) if news else schema), list(dict.fromkeys(filter(None, left))), prose
 
 
 def _read(description: str, name: str) -> tuple[Fact, list[Fact]]:

@@ -53,6 +53,7 @@ class SchemaReader:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.schemas: dict[str, Schema] = {}
         self._todos: dict[Todo, None] = {}
+        self._prose: dict[Todo, None] = {}
         self._extensions: dict[str, Todo] = {}  # by keyword; its first place stands for all
         self._document = document
         self._open: list[str] = []  # the named schemas that are being read, outermost first
@@ -88,6 +89,11 @@ class SchemaReader:
     def todos(self) -> list[Todo]:
         """What is not understood, in the order of the description; extensions last, each once."""
         return [*self._todos, *self._extensions.values()]
+
+    @property
+    def prose(self) -> list[Todo]:
+        """Sentences that no rule reads and that do not seem to state a fact, each once."""
+        return list(self._prose)
 
     def add_todo(self, subject: str, pointer: str, text: str, *, quoted: bool = False) -> None:
         """Add a to-do, once. `quoted`: whether the text contains words of the description."""
@@ -202,7 +208,8 @@ class SchemaReader:
 
     def _described(self, schema: Schema, description: str, pointer: str, subject: str) -> Schema:
         name = re.split(r"[.\[]", subject.rstrip("[]"))[-1]
-        schema, left = add_described_facts(schema, description, name, self.schemas)
+        schema, left, prose = add_described_facts(schema, description, name, self.schemas)
+        self._prose |= dict.fromkeys(Todo(subject, f"{pointer}/description", text) for text in prose)
         for text in left:
             self.add_todo(subject, f"{pointer}/description", text, quoted=True)
         return schema

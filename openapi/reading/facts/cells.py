@@ -35,11 +35,12 @@ def read_cell(cell: Cell, name: str, *, prose: bool = False, thorough: bool = Fa
     """
     parsed = _drop_read_announcements(_read_items(cell.items, name), cell)
     unread = [text for text in parsed.unread if not prose or may_hold_fact(text, thorough=thorough)]
+    harmless = [text for text in parsed.unread if text not in unread]
     if cell.lost:
         unread.append(LOST)
     if not cell.items and not prose:
         unread.append(EMPTY)
-    return ParsedText(parsed.statements, tuple(unread))
+    return ParsedText(parsed.statements, tuple(unread), (*harmless, *parsed.prose))
 
 
 def _read_items(items: Sequence[Item], name: str) -> ParsedText:
@@ -67,7 +68,7 @@ def _drop_read_announcements(parsed: ParsedText, cell: Cell) -> ParsedText:
             _ANNOUNCEMENT.fullmatch(normalize(text).strip()) and any(item.endswith(text) for item in followed_by_list)
         )
     )
-    return ParsedText(parsed.statements, unread)
+    return ParsedText(parsed.statements, unread, parsed.prose)
 
 
 def _read_list(items: Sequence[Item], name: str, *, announced: bool = False) -> ParsedText:
@@ -108,10 +109,16 @@ def _read_keyed_entries(
     values = tuple(key if (value := parse_literal(key)) is UNSTATED else value for key in keys)
     if not announced and any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return ParsedText((), tuple(item.text for entry in entries for item in entry))
-    explanations = tuple(text for texts in below for text in texts if may_hold_fact(text))
+    explained = [text for texts in below for text in texts if text]
     if set(keys) <= {"true", "false"}:
-        return ParsedText((), explanations)  # both values of a boolean, which its type already states
-    return ParsedText((Statement("enum", values, "; ".join(entry[0].text for entry in entries)),), explanations)
+        return _keep_hinting((), explained)  # both values of a boolean, which its type already states
+    return _keep_hinting((Statement("enum", values, "; ".join(entry[0].text for entry in entries)),), explained)
+
+
+def _keep_hinting(statements: tuple[Statement, ...], texts: Sequence[str]) -> ParsedText:
+    """Return statements, and texts that no rule reads: those that may state a fact, and the others as prose."""
+    hinting = tuple(text for text in texts if may_hold_fact(text))
+    return ParsedText(statements, hinting, tuple(text for text in texts if text not in hinting))
 
 
 def _after_key(item: Item) -> str:
@@ -128,13 +135,11 @@ def _read_entry(entry: Sequence[Item], name: str) -> ParsedText:
         return join([_as_alternative(read_text(first, name)), *nested])
     inner = read_text(match["rest"], match[1])
     required = Statement("required", "yes" if match[2].lower() in _REQUIRED else "no", first)
-    return ParsedText(
-        tuple(
-            Statement(statement.attribute, statement.value, statement.text, f".{match[1]}{statement.at}")
-            for statement in (required, *inner.statements)
-        ),
-        tuple(text for text in (*inner.unread, *(item.text for item in entry[1:])) if may_hold_fact(text)),
+    statements = tuple(
+        Statement(statement.attribute, statement.value, statement.text, f".{match[1]}{statement.at}")
+        for statement in (required, *inner.statements)
     )
+    return _keep_hinting(statements, [*inner.unread, *(item.text for item in entry[1:])])
 
 
 def _as_alternative(parsed: ParsedText) -> ParsedText:
@@ -145,4 +150,4 @@ def _as_alternative(parsed: ParsedText) -> ParsedText:
         else statement
         for statement in parsed.statements
     )
-    return ParsedText(tuple(statements), parsed.unread)
+    return ParsedText(tuple(statements), parsed.unread, parsed.prose)

@@ -24,6 +24,7 @@ class Fact:
     beyond: what a server does with elements outside `format`.
     empty: what an empty list is equivalent to.
     unread: text that no rule reads and that a person has to check.
+    prose: text that no rule reads either, without a word that hints at a fact.
     """
 
     part: Part
@@ -47,6 +48,7 @@ class Fact:
     empty: str | None = None
     unread: tuple[str, ...] = field(default=(), compare=False)
     read: tuple[Statement, ...] = field(default=(), compare=False)
+    prose: tuple[str, ...] = field(default=(), compare=False)
 
 
 RANGES: Final = ("range", "length", "items", "characters", "media_bytes", "media_count")

@@ -83,7 +83,8 @@ def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedTex
         cells.append(read_cell(row.prose, name, prose=is_prose, thorough=not strict))
     for header, other in row.others:
         parsed = read_cell(other, name, prose=True, thorough=not strict)
-        cells.append(ParsedText(parsed.statements, tuple(f"{header}: {text}" for text in parsed.unread)))
+        unread, prose = ([f"{header}: {text}" for text in texts] for texts in (parsed.unread, parsed.prose))
+        cells.append(ParsedText(parsed.statements, tuple(unread), tuple(prose)))
     counts["read"] += 1
     for cell in cells:
         counts["read" if not cell.unread else "partly" if cell.statements else "unread"] += 1
@@ -115,6 +116,7 @@ def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
                 supported=row.supported,
                 unread=(*parsed.unread, *contradictions) if at == "" else tuple(contradictions),
                 read=tuple(statements),
+                prose=parsed.prose if at == "" else (),
                 **attributes,
             )
         )
@@ -179,7 +181,8 @@ def _join_facts(one: Fact, other: Fact) -> Fact:
         else:
             attributes[attribute] = left if is_stated(attribute, left) else right
     unread = tuple(dict.fromkeys((*one.unread, *other.unread, *contradictions)))
-    return replace(one, **attributes, unread=unread, read=(*one.read, *other.read))
+    prose = tuple(dict.fromkeys((*one.prose, *other.prose)))
+    return replace(one, **attributes, unread=unread, read=(*one.read, *other.read), prose=prose)
 
 
 def _same_value(attribute: str, one: Any, other: Any) -> bool:

@@ -42,10 +42,14 @@ _WEAK_HINT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """The statements of a paragraph or cell, and the parts of it that no rule reads."""
+    """The statements of a paragraph or cell, and the parts of it that no rule reads.
+
+    prose: parts that no rule reads either, and that do not seem to state a fact.
+    """
 
     statements: tuple[Statement, ...] = ()
     unread: tuple[str, ...] = ()
+    prose: tuple[str, ...] = ()
 
 
 def join(parts: Iterable[ParsedText]) -> ParsedText:
@@ -54,6 +58,7 @@ def join(parts: Iterable[ParsedText]) -> ParsedText:
     return ParsedText(
         tuple(statement for part in listed for statement in part.statements),
         tuple(text for part in listed for text in part.unread),
+        tuple(text for part in listed for text in part.prose),
     )
 
 

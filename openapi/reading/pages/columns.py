@@ -68,6 +68,22 @@ _LEADS: dict[Column, str] = {
 }
 """What the header of a column says about each of its cells, as a sentence about the parameter would."""
 _BY_WORD = {word: column for column, words in _HEADERS.items() for word in words}
+_HINTS: tuple[tuple[Column, str], ...] = (
+    ("default", r"\bdefaults?\b|默认"),
+    ("required", r"\b(?:required|mandatory|optional|presence)\b|必选|必填|必须"),
+    ("minimum", r"\b(?:min|minimum|at least|lowest|smallest)\b|最小"),
+    ("maximum", r"\b(?:max|maximum|at most|highest|largest)\b|最大"),
+    ("range", r"\b(?:range|bounds?|interval)\b|范围"),
+    ("values", r"\b(?:allowed|accepted|possible|permitted|valid|supported) \w+|\b(?:choices|enum\w*|values)\b|可选值"),
+    ("value", r"\b(?:constraints?|limits?|restrictions?|validation)\b|限制|约束|取值"),
+    ("type", r"\b(?:type|types|kind|format|schema)\b|类型"),
+    (
+        "prose",
+        r"\b(?:descri\w+|notes?|comments?|remarks?|explanations?|meaning|details?|purpose|usage|summary)\b|说明|描述",
+    ),
+    ("name", r"\b(?:parameters?|params?|arguments?|fields?|propert\w+|attributes?)\b|参数|字段"),
+)
+"""Words by which an unknown header is understood, in the order in which they count."""
 
 _PARTS: tuple[tuple[Part, str], ...] = (
     ("request", r"request|请求"),
@@ -86,15 +102,24 @@ def parse_column(header: str) -> Column | None:
     return _BY_WORD.get(" ".join(header.lower().strip("*: ").split()))
 
 
+def guess_column(header: str) -> Column | None:
+    """Return the column that a header names, or that one of its words hints at."""
+    known = parse_column(header)
+    return known or next((column for column, words in _HINTS if re.search(words, header, re.IGNORECASE)), None)
+
+
 def parse_any_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
     """Return the columns of a table of parameters in any order; None if the headers are not those of such a table.
 
-    Unknown columns are `other`. A second column of a kind is unknown, too, except names: those are levels of nesting.
+    Unknown columns are `other`. A second column of a kind is unknown, too, except names that are known exactly: those
+    are levels of nesting. A header that is known exactly comes before one with a word that hints at the same column.
     """
+    exact = [parse_column(header) for header in headers]
     columns: list[Column] = []
-    for header in headers:
-        column = parse_column(header)
-        columns.append("other" if column is None or (column in columns and column != "name") else column)
+    for header, known in zip(headers, exact, strict=True):
+        column = known or guess_column(header)
+        taken = column in columns if known else column in (*columns, *exact)
+        columns.append("other" if column is None or (taken and (column != "name" or not known)) else column)
     has_facts = set(columns) - {"name", "other", "prose"}
     return tuple(columns) if "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1 else None
 

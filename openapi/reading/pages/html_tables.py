@@ -5,53 +5,35 @@ A cell with only a dash spans the rows of one nested level; the row above its fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bs4 import BeautifulSoup
-from markdown_it import MarkdownIt
-
-from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_any_columns, read_value
 from openapi.reading.pages.headings import (
     CHAT,
     PARAGRAPH,
     Heading,
-    Position,
     enclosing_headings,
     find_headings,
     innermost_path,
     is_below,
-    position_of,
-    text_of,
 )
 from openapi.reading.pages.name_lists import read_name_lists
 from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import place_objects
 from openapi.reading.pages.param_fields import read_param_fields
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
+from openapi.reading.pages.table_grid import find_tables, parse_markup
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bs4.element import Tag
-    from markdown_it.token import Token
-
+    from openapi.reading.pages.headings import Position
     from openapi.reading.pages.row import Part
+    from openapi.reading.pages.table_grid import TableGrid
 
 OTHER_SECTION = "below a heading about something else than chat completions"
 FORM = "HTML or Markdown tables"
-_MAX_SPAN = 1000  # columns that a cell may span, as in HTML
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A table as a grid of cells; a cell that spans several places is in each of them."""
-
-    caption: str
-    position: Position
-    grid: tuple[tuple[Cell | None, ...], ...]
 
 
 def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
@@ -59,15 +41,9 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
 
     sections: words of the headings below which rows are read; empty for those about chat completions.
     """
-    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
-    lines = text.split("\n")
-    for token in tokens:  # a table in an example is not read
-        if token.type == "fence" and token.map and "<table" in token.content:
-            lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
-    soup = BeautifulSoup("\n".join(lines), "html.parser")
+    tokens, soup = parse_markup(text)
     headings = find_headings(tokens, soup)
-    tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
-    tables += _of_markdown(tokens)
+    tables = find_tables(tokens, soup)
     results = [(table.position, row) for table in tables for row in _rows(table, headings)]
     if not any(isinstance(row, TableRow) for _, row in results):  # no heading helps: the tables speak for themselves
         results = [(table.position, row) for table in tables for row in _rows(table, headings, alone=True)]
@@ -118,49 +94,7 @@ def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow
     return list(read_unsupported(part, heading.entries))
 
 
-def _of_html(table: Tag) -> _Table:
-    caption = table.find("caption")
-    line = position_of(table)[0]
-    grid: list[list[Cell | None]] = []
-    filled: dict[tuple[int, int], Cell] = {}
-    tags = table.find_all("tr")
-    for down, row in enumerate(tags):
-        across = 0
-        for tag in row.find_all(["td", "th"], recursive=False):
-            while (down, across) in filled:
-                across += 1
-            cell = Cell(tuple(cell_items(tag)), tag.sourceline or line)
-            wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
-            filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
-            across += wide
-        width = max((x for y, x in filled if y == down), default=-1) + 1
-        grid.append([filled.get((down, x)) for x in range(width)])
-    return _Table(caption.get_text(" ", strip=True) if caption else "", position_of(table), tuple(map(tuple, grid)))
-
-
-def _span(tag: Tag, name: str) -> int:
-    value = str(tag.get(name) or 1)
-    return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() else 1
-
-
-def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
-    grid: list[list[Cell | None]] = []
-    begin = line = 0
-    for at, token in enumerate(tokens):
-        match token.type:
-            case "table_open":
-                grid, begin = [], (token.map or [0])[0] + 1
-            case "tr_open":
-                grid.append([])
-                line = (token.map or [begin])[0] + 1
-            case "th_open" | "td_open":
-                text = text_of(tokens[at + 1])
-                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
-            case "table_close":
-                yield _Table("", (begin, 0), tuple(map(tuple, grid)))
-
-
-def _rows(table: _Table, headings: Sequence[Heading], *, alone: bool = False) -> list[TableRow | UnreadPassage]:
+def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False) -> list[TableRow | UnreadPassage]:
     header, *body = table.grid or ((),)
     headers = [cell.text if cell else "" for cell in header]
     found = parse_any_columns(headers)
@@ -238,7 +172,7 @@ def _is_dash(cell: Cell | None) -> bool:
     return cell is not None and len(cell.items) == 1 and cell.text in DASHES
 
 
-def _error_codes(table: _Table) -> list[TableRow | UnreadPassage]:
+def _error_codes(table: TableGrid) -> list[TableRow | UnreadPassage]:
     """Return one row that lists the codes of a table of error codes; other tables have no parameters."""
     header, *body = table.grid or ((),)
     if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):

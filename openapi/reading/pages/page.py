@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openapi.contract.tree.yaml_file import ContractError
 from openapi.reading.pages import cell_lines, headed_paragraphs, html_tables, piped_lines
+from openapi.reading.pages.table_grid import find_tables, parse_markup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ READERS: tuple[Callable[[str], Rows | None], ...] = (
 _UNPRINTABLE = re.compile(  # terminal controls, bidirectional overrides, and characters that YAML forbids
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )
+MOST_SHOWN: Final = 3
+MOST_CHARACTERS: Final = 80
 _EXPECTED = "expected a page with tables of parameters, as HTML, Markdown or text"
 
 
@@ -46,7 +49,18 @@ def read_page(content: bytes, name: str, sections: Sequence[str] = ()) -> Rows:
             raise ContractError(f"{name}: line 1: tags are nested too deeply: {_EXPECTED}") from None
         if rows is not None and rows.rows:
             return rows
-    raise ContractError(f"{name}: line {_first_line(text)}: no table of parameters: {_EXPECTED}")
+    raise ContractError(f"{name}: line {_first_line(text)}: no table of parameters: {_describe_tables(text)}")
+
+
+def _describe_tables(text: str) -> str:
+    """Return what a page has instead of a table of parameters: the headers of its first tables."""
+    seen = [" | ".join(filter(None, table.headers)) for table in find_tables(*parse_markup(text))]
+    seen = list(dict.fromkeys(filter(None, seen)))
+    if not seen:
+        return _EXPECTED
+    more = f" and {len(seen) - MOST_SHOWN} more" if len(seen) > MOST_SHOWN else ""
+    shown = "; ".join(" ".join(headers.split())[:MOST_CHARACTERS] for headers in seen[:MOST_SHOWN])
+    return f"expected columns such as Parameter, Type and Description; its tables have {shown}{more}"
 
 
 def _first_line(text: str) -> int:

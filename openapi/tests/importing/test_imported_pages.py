@@ -6,9 +6,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from openapi.contract.contract import load
 from openapi.contract.parameter import ABSENT, Keyword
+from openapi.importing.dialect_commands import new
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.pages.nesting import NOWHERE
 from openapi.reading.pages.page import read_page
@@ -89,7 +92,24 @@ HTML = """<html><body><h2>Request body</h2><table>
 <tr><td>string</td><td>voice</td><td>low</td><td>one of low, high</td><td>No</td></tr>
 <tr><td>integer or null</td><td>n</td><td>1</td><td>at most 4</td><td>No</td></tr>
 </table></body></html>"""
-PAGES = {"fields.mdx": PARAGRAPH, "list.md": BULLETS, "table.md": TABLE, "block.md": BLOCK, "page.html": HTML}
+OTHER_HEADERS = """\
+### Body
+
+| Argument key | Notes for users | Kind | Permitted interval | Preset default | Is it mandatory? | Small print |
+|---|---|---|---|---|---|---|
+| temperature | Sampling. | number | 0 to 1.5 | 0.7 | no | - |
+| model | The model. | string | | | yes | - |
+| voice | One of low, high. | string | | low | no | - |
+| n | Can be null. | integer | at most 4 | 1 | no | - |
+"""
+PAGES = {
+    "others.md": OTHER_HEADERS,
+    "fields.mdx": PARAGRAPH,
+    "list.md": BULLETS,
+    "table.md": TABLE,
+    "block.md": BLOCK,
+    "page.html": HTML,
+}
 
 
 def bounds(contract: Contract, name: str) -> dict[str, Any]:
@@ -114,7 +134,7 @@ def test_the_same_facts_are_read_from_each_form(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_a_table_is_read_in_any_order_of_columns_and_notation(seed: int, tmp_path: Path) -> None:
     chance = Random(seed)
-    headers = ["Parameter", "Type", "Required", "Default", "Range", "Remarks"]
+    headers = ["Parameter", "Type", "Required", "Default", "Range", "Small print"]
     chance.shuffle(headers)
     rows = []
     for at, notation in enumerate(RANGES):
@@ -132,19 +152,32 @@ def test_a_table_is_read_in_any_order_of_columns_and_notation(seed: int, tmp_pat
         ("| level | integer | no | 1 | somewhere below 7 | |", "Range: somewhere below 7"),
         ("| level | frobnitz | no | 1 | [0, 7] | |", "frobnitz"),
         ("| level | integer | sometimes | 1 | [0, 7] | |", "sometimes"),
-        ("| level | integer | no | 1 | [0, 7] | must be prime |", "Remarks: must be prime"),
-        ("| level | integer | no | 1 | [0, 7] | ignored by other models |", "Remarks: ignored by other models"),
-        ("| level | integer | no | 1 | [0, 7] | greater than that of the parent |", "Remarks: greater than that"),
-        ("| level | integer | no | 1 | [0, 7] | mutually exclusive with stage |", "Remarks: mutually exclusive"),
+        ("| level | integer | no | 1 | [0, 7] | must be prime |", "Small print: must be prime"),
+        ("| level | integer | no | 1 | [0, 7] | ignored by other models |", "Small print: ignored by other models"),
+        ("| level | integer | no | 1 | [0, 7] | greater than that of the parent |", "Small print: greater than that"),
+        ("| level | integer | no | 1 | [0, 7] | mutually exclusive with stage |", "Small print: mutually exclusive"),
         ("| level | integer | no | 9 | [0, 7] | |", "9"),
     ],
 )
 def test_a_cell_that_is_not_understood_is_a_todo_with_its_line(cell: str, todo: str, tmp_path: Path) -> None:
-    header = "| Parameter | Type | Required | Default | Range | Remarks |\n|---|---|---|---|---|---|"
+    header = "| Parameter | Type | Required | Default | Range | Small print |\n|---|---|---|---|---|---|"
     page = f"### Request\n\n{header}\n{cell}\n"
     contract, todos = imported(page, tmp_path, "table.md")
     assert "level" in contract.parameters
     assert [line for line in todos if line.startswith("level (line 5)") and todo in line]
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_prose_without_a_hint_is_a_comment_at_the_end(quotes: bool, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    header = "| Parameter | Type | Description |\n|---|---|---|"
+    page.write_text(f"### Request\n\n{header}\n| level | integer | At most 9. May be odd on Mondays. |\n")
+    result = CliRunner().invoke(new, [str(page), "--extends", "openai", "--quotes" if quotes else "--no-quotes"])
+    assert 0 == result.exit_code
+    told = "# - level (line 5): May be odd on Mondays"
+    few = "# Left out: 1 passages without a word that hints at a fact."
+    assert [told if quotes else few] == result.stdout.splitlines()[-1:]
+    assert not [todo for todo in yaml.safe_load(result.stdout)["todo"] if "odd" in todo]
 
 
 def test_operations_on_other_paths_are_not_read(tmp_path: Path) -> None:

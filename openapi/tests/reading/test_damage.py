@@ -35,6 +35,11 @@ if TYPE_CHECKING:
         (b"ok\nok\n\xff\xfe", "own: line 3: invalid encoding at byte 6: expected UTF-8"),
         (b"<p>" * 5000 + b"<table><tr><td>" * 3000, "own: line 1: "),
         (b"<table></table>", "own: line 1: no table of parameters"),
+        (
+            b"| Model | Context |\n|-|-|\n| a | 4096 |\n\n| City | Zone |\n|-|-|\n| b | c |\n",
+            "own: line 1: no table of parameters: expected columns such as Parameter, Type and Description; "
+            "its tables have Model | Context; City | Zone",
+        ),
     ],
 )
 def test_an_invalid_page_is_refused_in_one_line(content: bytes, message: str) -> None:

@@ -1,0 +1,93 @@
+"""Read tables of HTML and of Markdown as grids of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bs4 import BeautifulSoup
+from markdown_it import MarkdownIt
+
+from openapi.reading.pages.cell_items import cell_items
+from openapi.reading.pages.headings import Position, position_of, text_of
+from openapi.reading.pages.row import Cell, Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bs4.element import Tag
+    from markdown_it.token import Token
+
+MAX_SPAN: Final = 1000  # columns that a cell may span, as in HTML
+
+
+@dataclass(frozen=True, slots=True)
+class TableGrid:
+    """A table as a grid of cells; a cell that spans several places is in each of them."""
+
+    caption: str
+    position: Position
+    grid: tuple[tuple[Cell | None, ...], ...]
+
+    @property
+    def headers(self) -> list[str]:
+        """The texts of the first row."""
+        return [cell.text if cell else "" for cell in self.grid[0]] if self.grid else []
+
+
+def parse_markup(text: str) -> tuple[list[Token], BeautifulSoup]:
+    """Return the Markdown tokens of a page, and its HTML without the tables in examples of code."""
+    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
+    lines = text.split("\n")
+    for token in tokens:
+        if token.type == "fence" and token.map and "<table" in token.content:
+            lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
+    return tokens, BeautifulSoup("\n".join(lines), "html.parser")
+
+
+def find_tables(tokens: Sequence[Token], soup: BeautifulSoup) -> list[TableGrid]:
+    """Return the tables of a page; a table inside a cell belongs to that cell."""
+    tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
+    return [*tables, *_of_markdown(tokens)]
+
+
+def _of_html(table: Tag) -> TableGrid:
+    caption = table.find("caption")
+    line = position_of(table)[0]
+    grid: list[list[Cell | None]] = []
+    filled: dict[tuple[int, int], Cell] = {}
+    tags = table.find_all("tr")
+    for down, row in enumerate(tags):
+        across = 0
+        for tag in row.find_all(["td", "th"], recursive=False):
+            while (down, across) in filled:
+                across += 1
+            cell = Cell(tuple(cell_items(tag)), tag.sourceline or line)
+            wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
+            filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
+            across += wide
+        width = max((x for y, x in filled if y == down), default=-1) + 1
+        grid.append([filled.get((down, x)) for x in range(width)])
+    return TableGrid(caption.get_text(" ", strip=True) if caption else "", position_of(table), tuple(map(tuple, grid)))
+
+
+def _span(tag: Tag, name: str) -> int:
+    value = str(tag.get(name) or 1)
+    return min(max(int(value), 1), MAX_SPAN) if value.isdecimal() else 1
+
+
+def _of_markdown(tokens: Sequence[Token]) -> Iterator[TableGrid]:
+    grid: list[list[Cell | None]] = []
+    begin = line = 0
+    for at, token in enumerate(tokens):
+        match token.type:
+            case "table_open":
+                grid, begin = [], (token.map or [0])[0] + 1
+            case "tr_open":
+                grid.append([])
+                line = (token.map or [begin])[0] + 1
+            case "th_open" | "td_open":
+                text = text_of(tokens[at + 1])
+                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
+            case "table_close":
+                yield TableGrid("", (begin, 0), tuple(map(tuple, grid)))
