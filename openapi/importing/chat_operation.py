@@ -36,7 +36,7 @@ def find_chat_operation(document: Mapping[str, Any], name: str, path: str | None
     if path is not None:
         found = [item for item in found if item[0] == path.rstrip("/")]
     if not found:
-        wanted = f"path {path}" if path else f"path that ends in {CHAT}"
+        wanted = f"path {path}" if path else f"path that ends in {CHAT} or is named by --path"
         raise ContractError(
             f"{name}: no chat operation: expected a POST with a {wanted}, got {_paths(document) or 'no paths'}"
         )

@@ -59,10 +59,11 @@ def new(
         options = ImportOptions(
             extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes
         )
-        text = import_source(read_source(source), options)
+        imported = import_source(read_source(source), options)
     except ContractError as error:
         _stop(str(error))
-    _write(text, out)
+    _write(imported.text, out)
+    click.echo(f"{imported.summary}; check it with: chatproof dialect check {out or 'FILE'}", err=True)
 
 
 @click.command(name="docs")

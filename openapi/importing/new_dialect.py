@@ -51,8 +51,29 @@ class ImportOptions:
     quotes: bool = True
 
 
-def import_source(source: SourceFile, options: ImportOptions) -> str:
-    """Return the text of a dialect file. Raises ContractError, in one line, for a source that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class ImportedDialect:
+    """The text of a dialect file, and how much of the source is in it.
+
+    sentences: of the facts that the source states about parameters.
+    prose: passages without a word that hints at a fact.
+    """
+
+    text: str
+    parameters: int
+    sentences: int
+    todos: int
+    prose: int
+
+    @property
+    def summary(self) -> str:
+        """What was understood, and what is left to a person, in one line."""
+        understood = f"{self.parameters} parameters and {self.sentences} sentences understood"
+        return f"{understood}, {self.todos} to-dos, {self.prose} passages of prose without a hint of a fact"
+
+
+def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect:
+    """Return a dialect file. Raises ContractError, in one line, for a source that cannot be read."""
     base = load(options.extends)
     text = _decode(source)
     document = _find_description(text)
@@ -76,7 +97,13 @@ def import_source(source: SourceFile, options: ImportOptions) -> str:
     pin = _pin(source, options, name, title, interface.version)
     comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]
     head = DialectHead(comments, name, title, pin, base.name if base.is_built_in else base.location, options.quotes)
-    return write_dialect(head, delta.tree, delta.sentences, delta.todos, interface.prose)
+    return ImportedDialect(
+        write_dialect(head, delta.tree, delta.sentences, delta.todos, interface.prose),
+        len(interface.parameters),
+        len(delta.sentences),
+        len(set(delta.todos)),
+        len(set(interface.prose)),
+    )
 
 
 def _find_description(text: str) -> Mapping[str, Any] | None:

@@ -40,7 +40,7 @@ def description(parameters: dict[str, Any], *, version: str = "3.1.0", **others:
 def imported(source: dict[str, Any] | str, folder: Path, name: str = "source.json") -> tuple[Contract, list[str]]:
     """Import a source, and return the contract of the dialect file and its to-dos."""
     text = source if isinstance(source, str) else json.dumps(source)
-    written = import_source(SourceFile(name, text.encode()), OPTIONS)
+    written = import_source(SourceFile(name, text.encode()), OPTIONS).text
     path = folder / "acme.yaml"
     number = 1
     while path.exists():  # a loaded file is kept for its path

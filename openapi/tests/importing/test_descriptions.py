@@ -68,10 +68,10 @@ def test_a_chat_operation_may_have_any_path_if_it_is_named(tmp_path: Path) -> No
     source = description({})
     source["paths"] = {"/sonar": source["paths"]["/chat/completions"]}
     file = SourceFile("source.json", json.dumps(source).encode())
-    with pytest.raises(ContractError, match="expected a POST with a path that ends in /chat/completions, got /sonar"):
+    with pytest.raises(ContractError, match="expected a POST with a path that ends in /chat/completions or"):
         import_source(file, OPTIONS)
     path = tmp_path / "acme.yaml"
-    path.write_text(import_source(file, replace(OPTIONS, path="/sonar")), encoding="utf-8")
+    path.write_text(import_source(file, replace(OPTIONS, path="/sonar")).text, encoding="utf-8")
     assert "/v1/sonar" == load_file(path).path
 
 
