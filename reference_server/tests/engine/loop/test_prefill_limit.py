@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_server.engine.loop.prefill_limit import LEAST_TOKENS, PrefillLimit
+from reference_server.engine.loop.prefill_limit import FIRST_TOKENS, GROWTH, LEAST_TOKENS, PrefillLimit
 from reference_server.engine.loop.scheduler import Batch, Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
 from reference_server.engine.params import SamplingParams
@@ -27,6 +27,16 @@ def test_a_pass_takes_at_most_twice_the_time_of_a_step_after_a_few_passes(step_s
     assert seconds[-1] >= min(1.6 * step_s, step_s + 256 * token_s)
 
 
+def test_one_slow_step_on_a_busy_machine_does_not_make_the_next_prompt_block() -> None:
+    limit = PrefillLimit(256)
+    for _ in range(10):
+        limit.record(0.1, prompt_tokens=0, others=0)
+    limit.record(5.0, prompt_tokens=0, others=0)
+    before = limit.count_tokens(running=3, prompts=1)
+    limit.record(0.1, prompt_tokens=before, others=3)  # as if its tokens cost nothing
+    assert limit.count_tokens(running=3, prompts=1) <= GROWTH * max(before, FIRST_TOKENS)
+
+
 def test_without_other_sequences_the_limit_is_the_configured_one() -> None:
     limit = PrefillLimit(256)
     limit.record(10.0, prompt_tokens=256, others=0)
@@ -36,7 +46,7 @@ def test_without_other_sequences_the_limit_is_the_configured_one() -> None:
 def test_many_prompts_get_more_than_few_running_sequences() -> None:
     limit = PrefillLimit(1000)
     limit.record(0.1, prompt_tokens=0, others=0)
-    limit.record(0.2, prompt_tokens=100, others=1)
+    limit.record(0.12, prompt_tokens=20, others=1)
     one, seven = (limit.count_tokens(running=2, prompts=count) for count in (1, 7))
     assert seven == int(3.5 * one)
 
