@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 import time
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from conformance.plan.scenarios.schemathesis_cases import FEW, MANY, Draw, draw_random_cases
+from conformance.plan.scenarios.schemathesis_cases import FEW, MANY, Draw, draw_coverage_bodies, draw_random_cases
 from conformance.run.embedded_server import serve
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from openapi.contract.contract import Contract
+
 BATCH: Final = 200
+RANDOM_SHARE: Final = 0.15
+"""Share of the cases that schemathesis draws at random."""
 CONCURRENCY: Final = 4
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "min_tokens")
 ANSWER_S: Final = 60.0
@@ -31,21 +37,44 @@ ANSWER_S: Final = 60.0
 def draw_bodies(dialect: str, cases: int, seed: int) -> Iterator[list[bytes]]:
     """Yield batches of different request bodies, valid and invalid ones, until there are enough.
 
-    They are all bodies that schemathesis draws, also those that are not JSON and those that its description and our
-    validator judge differently: whatever is sent, the server must answer.
+    First all cases of schemathesis's coverage phase, then random ones, also those that are not JSON and those that its
+    description and our validator judge differently: whatever is sent, the server must answer. A random case takes
+    schemathesis a tenth of a second, so most bodies join the fields of two of all these cases.
     """
     contract = load(dialect)
+    pool: list[dict[str, Any]] = []
     seen: set[bytes] = set()
-    empty = 0
-    while len(seen) < cases and empty < 3:  # a batch may have only cases that came before
-        drawn = draw_random_cases(contract, Draw(0, min(BATCH, cases), seed))
-        bodies = dict.fromkeys(as_payload(case.body, contract.default_model) for case in drawn)
-        batch = [body for body in bodies if body not in seen][: cases - len(seen)]
+    for bodies in chain([draw_coverage_bodies(contract)], _draw_random(contract, cases, seed), _join(pool, seed)):
+        pool += [body for body in bodies if isinstance(body, dict)]
+        payloads = dict.fromkeys(as_payload(body, contract.default_model) for body in bodies)
+        batch = [payload for payload in payloads if payload not in seen][: cases - len(seen)]
         seen.update(batch)
-        empty = 0 if batch else empty + 1
-        seed += 1_000_003
         if batch:
             yield batch
+        if len(seen) == cases:
+            return
+
+
+def _draw_random(contract: Contract, cases: int, seed: int) -> Iterator[list[Any]]:
+    """Yield batches of random bodies until they are a share of all cases."""
+    drawn = 0
+    while drawn < cases * RANDOM_SHARE:
+        found = draw_random_cases(contract, Draw(0, min(BATCH, cases), seed))
+        drawn += len(found)
+        seed += 1_000_003
+        yield [case.body for case in found]
+
+
+def _join(pool: list[dict[str, Any]], seed: int) -> Iterator[list[Any]]:
+    """Yield bodies with the fields of one case of the pool and some fields of another one, without end."""
+    rng = random.Random(seed)
+    cases = list(pool)
+    while True:
+        bodies = []
+        for one, other in (rng.sample(cases, 2) for _ in range(BATCH)):
+            count = rng.randint(1, max(1, len(other)))
+            bodies.append({**one, **{name: other[name] for name in rng.sample(sorted(other), min(count, len(other)))}})
+        yield bodies
 
 
 def as_payload(body: Any, model: str) -> bytes:

@@ -92,6 +92,14 @@ def _coverage(schema: Any, operation: Any) -> Iterator[Any]:
             yield case
 
 
+def draw_coverage_bodies(contract: Contract) -> list[Any]:
+    """Return the bodies of all cases of the coverage phase, valid and invalid ones; the same in every run."""
+    import schemathesis
+
+    schema = schemathesis.openapi.from_dict(describe(contract))
+    return [case.body for case in _coverage(schema, schema[contract.path]["POST"])]
+
+
 def draw_random_cases(contract: Contract, wanted: Draw) -> list[Any]:
     """Return random cases of schemathesis by seed, `wanted.fuzz` valid and as many invalid ones in turn.
 
