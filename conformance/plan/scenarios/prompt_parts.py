@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
+from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
 
     Instructions between turns may be refused: not every model has a form for them. So may null next to calls.
     """
-    allowed = AllowedBodies(contract)
+    allowed = find_allowed_bodies(contract)
     known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
 
     def is_allowed(body: Body) -> bool:

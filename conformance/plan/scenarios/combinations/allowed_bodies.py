@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.fitting import complete_body
 from openapi.description.validation import Validator
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]
+
+KEPT: Final = 4  # contracts, of which few are planned at the same time
 
 
 class AllowedBodies:
@@ -29,6 +32,12 @@ class AllowedBodies:
         if any(_resembles(complete, broken) for broken in self._in_words):
             return False
         return not any(validator.request_problems(complete) for validator in self._validators)
+
+
+@lru_cache(maxsize=KEPT)
+def find_allowed_bodies(contract: Contract) -> AllowedBodies:
+    """Return what judges the bodies of a contract. Cached: it compiles two schemas, and every combination asks it."""
+    return AllowedBodies(contract)
 
 
 def _resembles(body: Body, example: Mapping[str, Any]) -> bool:

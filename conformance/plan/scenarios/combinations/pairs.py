@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
+from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.plan.scenarios.combinations.tasks import TASKS, list_supported, write_alone
 from conformance.plan.scenarios.fitting import Fitting, complete_body
 from conformance.scenario import Scenario, Step
@@ -20,6 +20,7 @@ from openapi.description.validation import Validator
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
     from openapi.contract.contract import Contract
 
 LIMIT: Final = 10  # tokens
@@ -64,7 +65,7 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenarios: one for each request, sent plain and streamed."""
     requests = _Requests(contract)
     scenarios = [_scenario("-".join(names), names, requests.join(names) or {}, requests) for names in _cover(requests)]
-    allowed = AllowedBodies(contract)
+    allowed = find_allowed_bodies(contract)
     for task in TASKS:
         alone = write_alone(task, contract, allowed) if task.varied else None
         for number, (names, body) in enumerate(_cover_task(alone, requests, allowed) if alone else (), 1):

@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
+from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]
@@ -190,7 +191,7 @@ def list_supported(contract: Contract) -> set[str]:
 
 def _steps(task: Task, contract: Contract) -> Iterator[Step]:
     """Yield the requests of a task; none if it cannot be sent."""
-    allowed, known = AllowedBodies(contract), list_supported(contract)
+    allowed, known = find_allowed_bodies(contract), list_supported(contract)
     alone = write_alone(task, contract, allowed)
     if alone is None:
         return

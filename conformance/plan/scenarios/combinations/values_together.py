@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
+from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]
@@ -65,7 +66,7 @@ def generate(alone: Iterable[Scenario], contract: Contract) -> tuple[Scenario, .
         if subject.parameter not in DECIDING:
             waiting.setdefault(subject.parameter, []).append(scenario)
         if subject.value is None:
-            nulls.add(scenario, AllowedBodies(contract))
+            nulls.add(scenario, find_allowed_bodies(contract))
     packs = [pack for pack in _pack(waiting, contract) if len(pack.scenarios) >= FEWEST]
     together = [_scenario(contract, f"{number}", pack, streams=number % 2 == 0) for number, pack in enumerate(packs, 1)]
     if len(nulls.scenarios) >= FEWEST:
@@ -99,7 +100,7 @@ def _scenario(contract: Contract, name: str, pack: _Pack, *, streams: bool) -> S
     subjects = tuple(_subject_of(scenario) for scenario in pack.scenarios)
     stream = contract.parameters.get("stream")
     may_stream = stream is not None and not stream.lacking
-    streams = streams and may_stream and _fit_together(pack.body, STREAMED, AllowedBodies(contract))
+    streams = streams and may_stream and _fit_together(pack.body, STREAMED, find_allowed_bodies(contract))
     body = pack.body | STREAMED if streams else pack.body
     subject = Subject(
         requirement=f"parameters.together.values-{name}",
@@ -116,7 +117,7 @@ def _scenario(contract: Contract, name: str, pack: _Pack, *, streams: bool) -> S
 
 def _pack(waiting: dict[str, list[Scenario]], contract: Contract) -> Iterator[_Pack]:
     """Yield requests with one value of each parameter, as far as they are valid together, until all are sent."""
-    allowed = AllowedBodies(contract)
+    allowed = find_allowed_bodies(contract)
     while any(waiting.values()):
         pack = _Pack()
         for scenarios in sorted(waiting.values(), key=len, reverse=True):
