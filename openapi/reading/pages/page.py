@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from openapi.contract.tree.yaml_file import ContractError
-from openapi.reading.pages import cell_lines, headed_paragraphs, html_tables, piped_lines
+from openapi.reading.pages import html_tables
+from openapi.reading.pages.flattened import cell_lines, headed_paragraphs, piped_lines
 from openapi.reading.pages.table_grid import find_tables, parse_markup
 
 if TYPE_CHECKING:

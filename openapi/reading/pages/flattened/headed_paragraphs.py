@@ -10,8 +10,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.pages.blocks import Block, join_blocks, split_blocks
 from openapi.reading.pages.columns import NO_PART, find_named_part, parse_columns
+from openapi.reading.pages.flattened.blocks import Block, join_blocks, split_blocks
 from openapi.reading.pages.row import Cell, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 

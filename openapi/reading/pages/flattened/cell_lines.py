@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.clauses import read_text
-from openapi.reading.pages.blocks import Block, join_blocks, split_blocks
 from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.flattened.blocks import Block, join_blocks, split_blocks
 from openapi.reading.pages.nesting import place_rows
 from openapi.reading.pages.row import DASHES, Cell, Rows, TableRow, UnreadPassage, separate
 
