@@ -60,8 +60,9 @@ class Child:
     def explain(self) -> str:
         """Return how the process ended: its exit code or signal, and the line that may tell why."""
         code = self.returncode
-        how = f"ended by {_signal_name(-code)}" if code is not None and code < 0 else f"ended with exit code {code}"
-        return f"{how}, {self._output.explain(OUTPUT_S)}"
+        if code is not None and code < 0:  # which its output does not explain
+            return f"ended by {_signal_name(-code)}"
+        return f"ended with exit code {code}, {self._output.explain(OUTPUT_S)}"
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended; return whether it has."""

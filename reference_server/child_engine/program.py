@@ -39,7 +39,7 @@ class EngineProgram:
     install: str
 
     def find(self, chosen: str | None = None) -> str:
-        """Return the path of the executable; raise EngineProgramError if there is none.
+        """Return the path of the executable; raise EngineProgramError if it is missing.
 
         chosen: what the user has named instead of the usual program.
         """

@@ -138,9 +138,9 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def _write_to_stderr(line: str) -> None:
-    with suppress(OSError, ValueError):  # nobody reads it any more
+    with suppress(OSError, ValueError):  # the reader has gone
         click.echo(line, err=True)
 
 
 def _do_nothing() -> None:
-    """Nobody has asked to be told."""
+    """Do nothing: no one has asked to be told."""

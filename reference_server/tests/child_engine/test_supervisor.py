@@ -73,7 +73,7 @@ def wait_for(condition: Callable[[], bool]) -> bool:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process exists and has not ended; one that nobody has waited for yet has ended."""
+    """Whether a process exists and has not ended; one whose parent has not waited for it has ended."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
