@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +16,9 @@ from click.core import ParameterSource
 from openapi.api_key import VISIBLE_ASCII, ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError, load
 from openapi.did_you_mean import suggest
+from reference_server.child_engine.failure import EngineProgramError
+from reference_server.child_engine.options import NAMES as ENGINE_OPTIONS
+from reference_server.child_engine.options import EngineOptions, engine_options, make_supervisor
 from reference_server.engine import CheckpointError
 from reference_server.engine.protocol import DEFAULT_SLOTS
 from reference_server.faults import fault_list as listing
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["ServingError", "Settings", "command", "serve"]
 
 MODEL_OPTIONS: Final = (
-    "checkpoint",
     "device",
     "dtype",
     "exact",
@@ -192,6 +194,7 @@ class ServerStopped(click.ClickException):
     help="Misbehave in a known way; `list` prints the names. Repeatable.",
 )
 @upstream_options
+@engine_options
 def command(
     dialect: str | None,
     checkpoint: Path | None,
@@ -214,6 +217,7 @@ def command(
     lacking: tuple[str, ...],
     faults: tuple[str, ...],
     upstreams: UpstreamOptions,
+    child_engine: EngineOptions,
 ) -> None:
     """Serve a model with the API of a dialect, and print one line when the server listens."""
     if LIST in faults:
@@ -223,7 +227,7 @@ def command(
         raise click.UsageError("missing option --dialect: name the API to serve")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
-        _refuse_unused_options(MODEL_OPTIONS if upstreams.urls else UPSTREAM_OPTIONS, upstreams=bool(upstreams.urls))
+        _refuse_unused_options(upstreams, child_engine)
         contract = load(dialect)
         settings = Settings(
             model=model or contract.default_model,
@@ -234,9 +238,16 @@ def command(
         )
         check_settings(contract, settings)
         shown = select_faults(faults, listing.known_faults(contract.location)) if faults else ()
-        with bind(host, port) as listener:
+        with bind(host, port) as listener, ExitStack() as stack:
             engine: Engine
             on_shutdown: Callable[[], None] | None = None
+            supervisor = None
+            if child_engine.name is not None:
+                supervisor, kind = make_supervisor(child_engine, checkpoint, settings.model)
+                stack.enter_context(supervisor.running())
+                upstreams = replace(
+                    upstreams, urls=supervisor.urls, kind=kind, model=settings.model, key=supervisor.key
+                )
             if upstreams.urls:
                 engine, contract, place = open_upstreams(upstreams, contract, settings.model)
                 on_shutdown = engine.load_balancer.close
@@ -260,23 +271,39 @@ def command(
             def announce(address: str) -> None:
                 click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
 
+            if supervisor is not None:
+                supervisor.on_failure(engine.close)
             with closing(engine):
                 app = create_faulty_app(contract, engine, settings, shown)
                 tune_process()
                 Server(app, engine, announce, on_shutdown=on_shutdown, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
         raise ServerStopped(str(error)) from error
-    except (ContractError, ServingError, UnknownFaultError, UpstreamSettingsError) as error:
+    except (ContractError, EngineProgramError, ServingError, UnknownFaultError, UpstreamSettingsError) as error:
         raise StartupFailed(str(error)) from error
 
 
-def _refuse_unused_options(names: tuple[str, ...], *, upstreams: bool) -> None:
-    """Raise ServingError for an option without effect. upstreams: whether --upstream was given."""
+def _refuse_unused_options(upstreams: UpstreamOptions, child_engine: EngineOptions) -> None:
+    """Raise ServingError for an option without effect."""
+    if upstreams.urls and child_engine.name is not None:
+        raise ServingError("--engine cannot be used with --upstream: one starts a server, the other uses a running one")
+    no_model = "cannot be used with --upstream, which loads no model"
+    unused: dict[str, str] = {}
+    if upstreams.urls:
+        unused |= dict.fromkeys(("checkpoint", *MODEL_OPTIONS), no_model)
+    elif child_engine.name is not None:
+        unused |= dict.fromkeys(MODEL_OPTIONS, "is an option of our own engine: use --engine-args")
+        unused |= dict.fromkeys(
+            (name for name in UPSTREAM_OPTIONS if name != "upstream_timeout"), "requires --upstream"
+        )
+    else:
+        unused |= dict.fromkeys(UPSTREAM_OPTIONS, "requires --upstream")
+    if child_engine.name is None:
+        unused |= dict.fromkeys(ENGINE_OPTIONS, "requires --engine")
     context = click.get_current_context()
     for option in context.command.params:
-        if option.name in names and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
-            other = "cannot be used with --upstream, which loads no model" if upstreams else "requires --upstream"
-            raise ServingError(f"{option.opts[0]} {other}")
+        if option.name in unused and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise ServingError(f"{option.opts[0]} {unused[option.name]}")
 
 
 def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:

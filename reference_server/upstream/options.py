@@ -42,7 +42,8 @@ class UpstreamSettingsError(Exception):
 class UpstreamOptions:
     """Values of the upstream options.
 
-    kind: `auto` to recognise it. key_variable: environment variable with the API key. timeouts: as STAGE=SECONDS.
+    kind: `auto` to recognise it. key_variable: environment variable with the API key; `key` is a key itself.
+    timeouts: as STAGE=SECONDS.
     """
 
     urls: tuple[str, ...]
@@ -50,6 +51,7 @@ class UpstreamOptions:
     model: str | None = None
     key_variable: str | None = None
     timeouts: tuple[str, ...] = ()
+    key: str | None = None
 
 
 def upstream_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,7 +111,7 @@ def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> t
     if options.kind not in (AUTO, SELF_DESCRIBING, *kind_names()):
         known = ", ".join((AUTO, SELF_DESCRIBING, *kind_names()))
         raise UpstreamSettingsError(f"unknown --upstream-kind {options.kind!r}: expected one of {known}")
-    deadlines, key = _parse_deadlines(options.timeouts), _read_key(options.key_variable)
+    deadlines, key = _parse_deadlines(options.timeouts), options.key or _read_key(options.key_variable)
     try:
         servers = [UpstreamServer(UpstreamAddress.parse(url), key, deadlines) for url in options.urls]
         recognised = asyncio.run(_recognise_all(servers, options))
