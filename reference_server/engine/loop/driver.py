@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reference_server.engine.loop.prompt_descriptions import DescribePrompt
     from reference_server.engine.loop.restarts import RestartPolicy
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.model.runner import Runner
+    from reference_server.engine.model.model_runner import ModelRunner
 
 CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
@@ -51,7 +51,7 @@ class Driver:
 
     def __init__(
         self,
-        runner: Runner,
+        runner: ModelRunner,
         describe_prompt: DescribePrompt,
         *,
         slots: int,

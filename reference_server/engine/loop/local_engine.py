@@ -28,7 +28,7 @@ from reference_server.engine.model.cache_plan import (
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
 from reference_server.engine.model.checkpoint_facts import CheckpointFacts, inspect_checkpoint
 from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
-from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner
+from reference_server.engine.model.runner import PROMPT_QUANTUM
 from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from reference_server.engine.model.model_runner import ModelRunner
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
@@ -77,7 +78,7 @@ class LocalEngine(Engine):
     def __init__(
         self,
         checkpoint: Checkpoint,
-        runner: Runner,
+        runner: ModelRunner,
         *,
         plan: CachePlan,
         choice: DtypeChoice,
@@ -108,8 +109,8 @@ class LocalEngine(Engine):
             runner,
             self._describe_prompt,
             slots=plan.slots,
-            prefill_tokens=prefill_tokens,
-            prefix_reuse=prefix_reuse,
+            prefill_tokens=prefill_tokens if runner.keeps_prefixes else plan.positions,
+            prefix_reuse=prefix_reuse and runner.keeps_prefixes,
             restarts=restarts or RestartPolicy(),
             hang_s=hang_s,
             stall_s=stall_s,
@@ -316,7 +317,8 @@ class LocalEngine(Engine):
         size = "" if self.plan.size_bytes is None else f", a cache of at most {self.plan.size_bytes / GIBIBYTE:.2f} GiB"
         bits = "the same bits in any batch" if self._runner.exact else "bits that depend on the batch"
         slots = f"{self.plan.slots} slots of {self.plan.positions} positions{size}"
-        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}".removeprefix("torch.")
+        way = "" if self._runner.keeps_prefixes else ", over the model's own cache, one sequence after another"
+        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}{way}".removeprefix("torch.")
 
     def close(self) -> None:
         self._driver.close()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_server.engine.loop.scheduler import Batch
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.model.runner import Runner
+    from reference_server.engine.model.model_runner import ModelRunner
     from reference_server.engine.protocol import EngineError
     from reference_server.engine.sampling.sampler import Sampler
 
@@ -45,7 +45,7 @@ class _Chunk:
 class Prefiller:
     """Runner of prefills, which also prepares the slots of completed prompts for sampling."""
 
-    def __init__(self, runner: Runner, sampler: Sampler) -> None:
+    def __init__(self, runner: ModelRunner, sampler: Sampler) -> None:
         self._runner = runner
         self._sampler = sampler
 

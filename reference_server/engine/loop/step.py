@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reference_server.engine.loop.beam_search import BeamSearch
     from reference_server.engine.loop.scheduler import Batch
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.model.runner import Runner
+    from reference_server.engine.model.model_runner import ModelRunner
     from reference_server.engine.protocol import Delta
     from reference_server.engine.sampling.sampler import Sampler
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class StepExecutor:
     """Executor of steps, which take sequences one token further with a model and a sampler."""
 
-    def __init__(self, runner: Runner, sampler: Sampler) -> None:
+    def __init__(self, runner: ModelRunner, sampler: Sampler) -> None:
         self._runner = runner
         self._sampler = sampler
         self._prefiller = Prefiller(runner, sampler)

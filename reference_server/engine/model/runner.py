@@ -62,6 +62,7 @@ class Runner:
     ) -> None:
         self.max_model_len = max_model_len
         self.exact = exact
+        self.keeps_prefixes = True
         self.masks = AttentionMasks.from_model(model, max_model_len)
         self.on_pass_start = _do_nothing
         self._model = model

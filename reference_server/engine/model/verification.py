@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.masks import AttentionMasks
+from reference_server.engine.model.own_cache_runner import OwnCacheRunner
 from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 from reference_server.engine.protocol import CheckpointError
@@ -14,58 +15,98 @@ from reference_server.engine.protocol import CheckpointError
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
+    from reference_server.engine.model.model_runner import ModelRunner
+
 UNSUPPORTED = "has an architecture that is not supported"
 MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
+LONGER: Final = 12
+"""Tokens of the sequence that shows whether a model continues its own."""
 _log = logging.getLogger(__name__)
 
 
 def create_verified_runner(
     model: Any, *, slots: int, max_model_len: int, exact: bool = False, traced: bool = True
-) -> Runner:
+) -> ModelRunner:
     """Return a runner whose logits agree with those of the model's own forward pass.
+
+    It is one over the slot cache if that holds what the model stores, otherwise the slower one over the model's own.
 
     exact: see Runner; a model that is small enough for packed copies of its matrices is always exact. Any other gives
         up its own matrices for packed ones unless it has to be exact.
     traced: whether passes are replaced by graphs where possible, which takes the time of some passes.
 
-    Raises CheckpointError if the slot cache does not fit the memory or the architecture; its message continues the name
-    of the checkpoint.
+    Raises CheckpointError if the cache does not fit the memory, or the model does not continue its own sequences; its
+    message continues the name of the checkpoint.
     """
     with torch.inference_mode():
         try:
-            window = AttentionMasks.from_model(model, max_model_len).window
-            tokens = _choose_test_tokens(model, min(6 + (window or 0), max_model_len))
-            expected = _compute_own_logits(model, tokens)
-            limit = MAX_DISAGREEMENT.get(model.dtype, 0.05)
-        except CheckpointError:
+            return _create_slot_runner(model, slots, max_model_len, exact=exact, traced=traced)
+        except CacheTooLarge:
             raise
-        except Exception as error:  # an unusual model can raise any exception
-            raise _unsupported(error) from error
-        try:
-            linear = PackedLinear.from_model(model)
-            exact = exact or linear is not None
-            if not exact:
-                linear = PackedLinear.replacing(model)
-            runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=linear, exact=exact)
-        except RuntimeError as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            size = f"a cache of {slots} slots of {max_model_len} positions"
-            raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
-        except CheckpointError:
-            raise
-        except Exception as error:
-            raise _unsupported(error) from error
-        try:
-            runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
-            if traced and not runner.ragged:
-                runner.trace()
-            difference = _measure_disagreement(runner, tokens, expected)
-        except Exception as error:
-            raise _unsupported(error) from error
+        except CheckpointError as refusal:
+            if model.config.is_encoder_decoder or not _continues_sequences(model, max_model_len):
+                raise
+            _log.info("the model's own cache is used: it %s", refusal)
+            return OwnCacheRunner(model, slots=slots, max_model_len=max_model_len)
+
+
+class CacheTooLarge(CheckpointError):
+    """The slot cache does not fit into memory."""
+
+
+def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bool, traced: bool) -> Runner:
+    """Return a runner over the slot cache; raise CheckpointError if its logits are not those of the model."""
+    try:
+        window = AttentionMasks.from_model(model, max_model_len).window
+        tokens = _choose_test_tokens(model, min(6 + (window or 0), max_model_len))
+        expected = _compute_own_logits(model, tokens)
+        limit = _find_limit(model)
+    except CheckpointError:
+        raise
+    except Exception as error:  # an unusual model can raise any exception
+        raise _unsupported(error) from error
+    try:
+        linear = PackedLinear.from_model(model)
+        exact = exact or linear is not None
+        if not exact:
+            linear = PackedLinear.replacing(model)
+        runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=linear, exact=exact)
+    except RuntimeError as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        size = f"a cache of {slots} slots of {max_model_len} positions"
+        raise CacheTooLarge(f"does not fit into memory with {size} ({reason}): lower one of them") from error
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise _unsupported(error) from error
+    try:
+        runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
+        if traced and not runner.ragged:
+            runner.trace()
+        difference = _measure_disagreement(runner, tokens, expected)
+    except Exception as error:
+        raise _unsupported(error) from error
     if not difference <= limit:
         detail = f"logits off by {difference:.2g} over the slot cache"
         raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
     return runner
+
+
+def _continues_sequences(model: Any, max_model_len: int) -> bool:
+    """Return whether the model continues a sequence over its own cache as if it computed the whole of it."""
+    try:
+        tokens = _choose_test_tokens(model, min(LONGER, max_model_len))
+        difference = _measure_disagreement(
+            OwnCacheRunner(model, slots=1, max_model_len=max_model_len), tokens, _compute_own_logits(model, tokens)
+        )
+    except Exception as error:  # an unusual model can raise any exception
+        _log.info("the model's own cache cannot be used: %s", error)
+        return False
+    return difference <= _find_limit(model)
+
+
+def _find_limit(model: Any) -> float:
+    return MAX_DISAGREEMENT.get(model.dtype, 0.05)
 
 
 def _unsupported(error: Exception) -> CheckpointError:
@@ -103,7 +144,7 @@ def _is_ragged_exact(runner: Runner, tokens: Seq[int], expected: torch.Tensor, l
     return max(differences) <= limit * float(expected.abs().max())
 
 
-def _measure_disagreement(runner: Runner, tokens: Seq[int], expected: torch.Tensor) -> float:
+def _measure_disagreement(runner: ModelRunner, tokens: Seq[int], expected: torch.Tensor) -> float:
     """Return the largest difference of a logit from those expected after the last two tokens, relative to the largest.
 
     The tokens are processed in slot 0.

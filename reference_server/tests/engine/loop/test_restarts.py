@@ -12,6 +12,7 @@ import pytest
 from reference_server.engine import Delta, EngineError, SamplingParams, Unavailable
 from reference_server.engine.device import torch
 from reference_server.engine.loop.restarts import RestartPolicy
+from reference_server.engine.model.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +106,7 @@ class TestModelFailure:
         async def scenario() -> list[Delta]:
             await collect(engine, [1] * 30)
             await until_alive(engine)
+            assert isinstance(engine._runner, Runner)
             for stored in (*engine._runner._cache.keys, *engine._runner._cache.values):
                 assert not stored.any()
             return [delta async for delta in engine.submit([1] * 40, GREEDY)]

@@ -11,6 +11,7 @@ from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass
+from reference_server.engine.model.runner import Runner
 from reference_server.tests.engine.loop.test_prefill import requests
 from reference_server.tests.runs import answers, collect
 
@@ -71,6 +72,7 @@ def test_only_exact_engines_pad_rows_and_prompts(
 ) -> None:
     exact, other = load_engine(slots=4, exact=True), load_engine(slots=4)
     padded, ragged = set(), set()
+    assert isinstance(exact._runner, Runner)
     mask, create = exact._runner._mask, RaggedPass.__init__
 
     def record_mask(positions: torch.Tensor, read: int) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from reference_server.engine import CheckpointError, SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
+from reference_server.engine.model.own_cache_runner import OwnCacheRunner
+from reference_server.engine.model.runner import Runner
 from reference_server.tests.runs import collect
 
 VOCABULARY = 335
@@ -63,9 +66,9 @@ def write_checkpoint(checkpoint: Path, folder: Path, family: str, **others: Any)
         "intermediate_size": 32,
     }
     sizes |= {"head_dim": 8, "vocab_size": VOCABULARY, "initializer_range": 0.3}
-    if family not in ("Bloom", "Mamba"):  # their configurations have no such field
+    if family not in ("Bloom", "Mamba", "FalconMamba"):  # their configurations have no such field
         sizes["max_position_embeddings"] = 128
-    if family not in ("GPT2", "GPTNeoX", "OPT", "Bloom", "Mamba"):
+    if family not in ("GPT2", "GPTNeoX", "OPT", "Bloom", "Mamba", "FalconMamba"):
         sizes["num_key_value_heads"] = 2
     special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
     config = getattr(transformers, f"{family}Config")(**{**sizes, **special, **others})
@@ -74,6 +77,15 @@ def write_checkpoint(checkpoint: Path, folder: Path, family: str, **others: Any)
     model = getattr(transformers, model_type)(config).eval()
     model.save_pretrained(path)
     return path, model
+
+
+def generate(model: Any, prompt: list[int]) -> list[int]:
+    """Return the tokens that transformers generates after a prompt."""
+    ids = torch.tensor([prompt])
+    options = {"max_new_tokens": 12, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    with torch.inference_mode():
+        tokens: list[int] = model.generate(ids, attention_mask=torch.ones_like(ids), **options)[0].tolist()
+    return tokens[len(prompt) :]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -87,12 +99,7 @@ def test_tokens_are_those_of_the_models_own_generation(random_checkpoint: Path, 
 
     actual = asyncio.run(together())
     engine.close()
-    options = {"max_new_tokens": 12, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
-    for prompt, tokens in zip(PROMPTS, actual, strict=True):
-        ids = torch.tensor([prompt])
-        with torch.inference_mode():
-            expected = model.generate(ids, attention_mask=torch.ones_like(ids), **options)[0, len(prompt) :].tolist()
-        assert expected == tokens
+    assert [generate(model, prompt) for prompt in PROMPTS] == actual
 
 
 def test_a_window_longer_than_every_sequence_is_ignored(random_checkpoint: Path, tmp_path: Path) -> None:
@@ -100,19 +107,70 @@ def test_a_window_longer_than_every_sequence_is_ignored(random_checkpoint: Path,
     for positions, expected in ((64, None), (65, 64)):
         engine = LocalEngine.load(path, device="cpu", slots=1, max_model_len=positions)
         engine.close()
+        assert isinstance(engine._runner, Runner)
         assert expected == engine._runner.masks.window
 
 
-@pytest.mark.parametrize(
-    ("family", "reason"),
-    [
-        ("Mamba", "has layers of the kind linear_attention"),
-        ("Bloom", "has an architecture that is not supported"),  # it has no position ids
-    ],
-)
-def test_models_without_keys_and_values_by_position_are_refused(
-    random_checkpoint: Path, tmp_path: Path, family: str, reason: str
+OWN_CACHE: dict[str, dict[str, Any]] = {
+    "Mamba": {},
+    "FalconMamba": {},
+    "Bloom": {},  # it has no position ids
+    "Qwen3Next": {  # layers with a state and layers with keys and values
+        "num_hidden_layers": 4,
+        "num_experts": 4,
+        "shared_expert_intermediate_size": 16,
+        "linear_num_key_heads": 2,
+        "linear_num_value_heads": 4,
+        "linear_key_head_dim": 8,
+        "linear_value_head_dim": 8,
+        **EXPERTS,
+    },
+}
+
+
+@pytest.mark.parametrize("family", OWN_CACHE)
+def test_a_model_that_the_slot_cache_cannot_hold_is_served_over_its_own(
+    random_checkpoint: Path, tmp_path: Path, family: str
 ) -> None:
-    path, _ = write_checkpoint(random_checkpoint, tmp_path, family)
-    with pytest.raises(CheckpointError, match=reason):
+    path, model = write_checkpoint(random_checkpoint, tmp_path, family, **OWN_CACHE[family])
+    engine = LocalEngine.load(path, device="cpu", slots=2)  # the third prompt waits for a slot
+    assert "over the model's own cache, one sequence after another" in engine.describe()
+
+    async def together() -> list[list[int]]:
+        answers = await asyncio.gather(*(collect(engine, prompt, GREEDY) for prompt in PROMPTS))
+        return [[delta.token_id for delta in answer] for answer in answers]
+
+    actual = asyncio.run(together())
+    engine.close()
+    assert [generate(model, prompt) for prompt in PROMPTS] == actual
+
+
+def test_choices_and_beams_are_the_same_over_both_caches(random_checkpoint: Path, tmp_path: Path) -> None:
+    """Each copies what a slot has stored to others."""
+    path, model = write_checkpoint(random_checkpoint, tmp_path, "Llama")
+    with torch.inference_mode():
+        own = OwnCacheRunner(model, slots=4, max_model_len=128)
+    requests = [
+        replace(GREEDY, n=3, temperature=1.0, seed=5),
+        replace(GREEDY, n=2, best_of=3, beam_search=True),
+        replace(GREEDY, prompt_logprobs=1),
+    ]
+    answers = []
+    for runner in (None, own):
+        engine = LocalEngine.load(path, device="cpu", slots=4, exact=True)
+        if runner is not None:
+            engine.close()
+            engine = LocalEngine(engine._checkpoint, runner, plan=engine.plan, choice=engine.choice, max_new_tokens=12)
+        answers.append([asyncio.run(collect(engine, PROMPTS[0], request)) for request in requests])
+        engine.close()
+    first, second = ([[delta.token_id for delta in answer] for answer in each] for each in answers)
+    assert first == second
+
+
+def test_a_model_that_does_not_continue_its_own_sequences_is_refused(
+    random_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = write_checkpoint(random_checkpoint, tmp_path, "Mamba")
+    monkeypatch.setattr(OwnCacheRunner, "decode", lambda runner, tokens, *_: torch.zeros(len(tokens), VOCABULARY))
+    with pytest.raises(CheckpointError, match="has layers of the kind linear_attention"):
         LocalEngine.load(path, device="cpu", slots=1)

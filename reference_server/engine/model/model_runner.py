@@ -1,0 +1,40 @@
+"""What the loop needs of a runner, whatever stores the state of the sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from collections.abc import Sequence as Seq
+
+    from reference_server.engine.device import torch
+
+
+class ModelRunner(Protocol):
+    """Forward passes of one model over the sequences in its slots. The methods are documented at `Runner`.
+
+    exact: whether a sequence gets the same bits in any batch.
+    ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
+    keeps_prefixes: whether a prompt may come in several pieces, and begin with what another slot has stored.
+    on_pass_start: called when the Python work for a pass is finished and the pass begins.
+    """
+
+    exact: bool
+    ragged: bool
+    keeps_prefixes: bool
+    max_model_len: int
+    vocabulary_size: int
+    on_pass_start: Callable[[], None]
+
+    def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor: ...
+
+    def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor: ...
+
+    def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]: ...
+
+    def copy(self, moves: Seq[tuple[int, int]], length: int) -> None: ...
+
+    def clear(self, slots: Seq[int]) -> None: ...
+
+    def reset(self) -> None: ...

@@ -1,0 +1,121 @@
+"""Forward passes with the model's own cache, one sequence after another, for models that the slot cache cannot hold."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reference_server.engine.device import torch
+from reference_server.engine.model.runner import LOGITS_BLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from collections.abc import Sequence as Seq
+
+
+@dataclass(slots=True)
+class _State:
+    """A sequence of `length` tokens, and the arguments with which the model continues it, such as its cache."""
+
+    arguments: dict[str, Any]
+    length: int = 0
+
+
+class OwnCacheRunner:
+    """Forward passes of any causal language model that transformers generates with, over its own cache.
+
+    A state that sums up all earlier tokens cannot be cut, so no prefix is reused and a prompt is one pass. Each
+    sequence is computed alone: it gets the same bits whatever else runs, and a step of eight sequences takes eight
+    times as long.
+
+    on_pass_start: called when the Python work for a pass is finished and the pass begins.
+    """
+
+    def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
+        self.exact = True
+        self.keeps_prefixes = False
+        self.ragged = False
+        self.max_model_len = max_model_len
+        self.on_pass_start: Callable[[], None] = _do_nothing
+        self.vocabulary_size: int = model.get_output_embeddings().weight.shape[0]
+        self._model = model
+        self._device: torch.device = model.device
+        self._states: list[_State | None] = [None] * slots
+
+    def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
+        """Return logits float32 [pieces, vocabulary] on the CPU after each prompt; replace what the slots have stored.
+
+        starts: 0 for each prompt.
+        """
+        if any(starts or ()):
+            raise ValueError("a prompt is one pass: expected no tokens before it")
+        for slot in slots:
+            self._states[slot] = self._create_state()
+        self.on_pass_start()
+        return torch.stack([self._advance(slot, piece) for slot, piece in zip(slots, pieces, strict=True)])
+
+    def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
+        """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
+        self.on_pass_start()
+        rows = []
+        for token, position, slot in zip(tokens, positions, slots, strict=True):
+            state = self._states[slot]
+            if state is None or state.length != position:  # its slot was cleared: the sequence has ended
+                rows.append(torch.zeros(self.vocabulary_size))
+            else:
+                rows.append(self._advance(slot, [token]))
+        return torch.stack(rows)
+
+    def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
+        """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks."""
+        logits = self._run(self._create_state(), prompt)
+        for begin in range(0, len(prompt), LOGITS_BLOCK):
+            yield logits[begin : begin + LOGITS_BLOCK].to("cpu", torch.float32)
+
+    def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:  # noqa: ARG002 - a state is copied whole
+        """Copy what slots have stored to other slots; moves: (from, to), no slot is both."""
+        for source, target in moves:
+            self._states[target] = copy.deepcopy(self._states[source])
+
+    def clear(self, slots: Seq[int]) -> None:
+        """Forget what the slots have stored."""
+        for slot in slots:
+            self._states[slot] = None
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.clear(range(len(self._states)))
+
+    def _create_state(self) -> _State:
+        mask = torch.ones(1, 0, dtype=torch.long, device=self._device)
+        return _State({"use_cache": True, "attention_mask": mask})
+
+    def _advance(self, slot: int, tokens: Seq[int]) -> torch.Tensor:
+        """Return the logits [vocabulary] after more tokens of a slot."""
+        state = self._states[slot]
+        if state is None:
+            raise ValueError(f"slot {slot} has no sequence")
+        return self._run(state, tokens)[-1].to("cpu", torch.float32)
+
+    def _run(self, state: _State, tokens: Seq[int]) -> torch.Tensor:
+        """Return the logits [tokens, vocabulary] after more tokens of a sequence, as `generate` computes them.
+
+        Some models have their own names and kinds of caches, which only their own methods know.
+        """
+        arguments, model = state.arguments, self._model
+        is_first, state.length = not state.length, state.length + len(tokens)
+        mask = arguments["attention_mask"]
+        arguments["attention_mask"] = torch.cat([mask, mask.new_ones(1, state.length - mask.shape[1])], dim=1)
+        ids = torch.tensor([tokens], device=self._device)
+        inputs = model.prepare_inputs_for_generation(
+            ids, next_sequence_length=len(tokens), is_first_iteration=is_first, **arguments
+        )
+        outputs = model(**inputs, return_dict=True)
+        state.arguments = model._update_model_kwargs_for_generation(outputs, arguments)
+        logits: torch.Tensor = outputs.logits[0]
+        return logits
+
+
+def _do_nothing() -> None:
+    """Default for `on_pass_start`."""
