@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.packed_linear import MAX_BYTES
+from reference_server.engine.model.matrices.packed_linear import MAX_BYTES
 
 if TYPE_CHECKING:
     from reference_server.engine.model.checkpoint_facts import CheckpointFacts

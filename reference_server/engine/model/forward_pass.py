@@ -12,14 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
-from reference_server.engine.model.lm_head import LMHead
+from reference_server.engine.model.matrices.lm_head import LMHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.model.masks import AttentionMasks
-    from reference_server.engine.model.packed_linear import PackedLinear
+    from reference_server.engine.model.matrices.packed_linear import PackedLinear
 
     PassFunction = Callable[..., torch.Tensor]
 

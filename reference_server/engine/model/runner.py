@@ -17,8 +17,8 @@ from reference_server.engine.model.cache_plan import (
 )
 from reference_server.engine.model.forward_pass import ForwardPass, trace_pass
 from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
-from reference_server.engine.model.lm_head import LMHead
 from reference_server.engine.model.masks import AttentionMasks
+from reference_server.engine.model.matrices.lm_head import LMHead
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.model.forward_pass import PassFunction
-    from reference_server.engine.model.packed_linear import PackedLinear
+    from reference_server.engine.model.matrices.packed_linear import PackedLinear
 
 # Matrix kernels use another order of summation for very few rows. With at least four rows (ROW_QUANTUM), and with whole
 # quanta of positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in

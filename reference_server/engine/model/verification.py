@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.masks import AttentionMasks
+from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
-from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 from reference_server.engine.protocol import CheckpointError
 

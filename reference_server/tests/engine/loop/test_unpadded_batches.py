@@ -9,7 +9,7 @@ import pytest
 
 from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
-from reference_server.engine.model.packed_linear import PackedLinear
+from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass
 from reference_server.engine.model.runner import Runner
 from reference_server.tests.engine.loop.test_prefill import requests

@@ -163,7 +163,7 @@ def test_choices_and_beams_are_the_same_over_both_caches(random_checkpoint: Path
             engine = LocalEngine(engine._checkpoint, runner, plan=engine.plan, choice=engine.choice, max_new_tokens=12)
         answers.append([asyncio.run(collect(engine, PROMPTS[0], request)) for request in requests])
         engine.close()
-    first, second = ([[delta.token_id for delta in answer] for answer in each] for each in answers)
+    first, second = ([[delta.token_id for delta in answer] for answer in given] for given in answers)
     assert first == second
 
 

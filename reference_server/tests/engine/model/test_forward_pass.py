@@ -9,7 +9,7 @@ import pytest
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.forward_pass import trace_pass
-from reference_server.engine.model.packed_linear import PackedLinear
+from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 
 if TYPE_CHECKING:

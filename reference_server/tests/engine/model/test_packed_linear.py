@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.packed_linear import PackedLinear
+from reference_server.engine.model.matrices.packed_linear import PackedLinear
 
 if TYPE_CHECKING:
     from pathlib import Path

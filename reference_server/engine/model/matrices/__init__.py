@@ -1,0 +1,1 @@
+"""The products with a model's matrices."""
