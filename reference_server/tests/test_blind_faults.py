@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
+    fifth_requests,
+    fifth_variation_requests,
     first_requests,
     fourth_requests,
     fourth_variation_requests,
@@ -33,6 +36,7 @@ REQUESTS = {
     "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
     "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
     "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
+    "fifth": {**fifth_requests.REQUESTS, **fifth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -98,7 +102,8 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
         "scheme": "http",
         "root_path": "",
     }
-    reply, left, body = Reply(), asyncio.Event(), [orjson.dumps(fields)]
+    written = json.dumps(fields).encode() if step.get("ESCAPED") else orjson.dumps(fields)
+    reply, left, body = Reply(), asyncio.Event(), [written]
 
     async def receive() -> dict[str, Any]:
         if body:
