@@ -48,6 +48,7 @@ VOLATILE = re.compile(
 )
 IDS = re.compile(rb'"(id|call_id|request_id)":"(endpoint_common_|chatcmpl-|call_)?[0-9a-f_]+"')
 OWN_ID = re.compile(rb'"id":"[^"]*"')
+CALL_ID = re.compile(rb'"id":"([^"]*)","type":"function"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
 
@@ -63,6 +64,7 @@ class Reply:
         self.slow = False
         self.compares_cached = False
         self.compares_ids = False
+        self.compares_calls = False
 
     def as_data(self, started_s: int) -> tuple[Any, ...]:
         """Return what should be the same for the same request."""
@@ -72,7 +74,12 @@ class Reply:
         body = CREATED.sub(lambda match: _age(int(match[1]), started_s), body)
         headers = sorted(pair for pair in self.headers if pair[0] not in (b"content-length", b"date"))
         last = self.segments[-1] == DONE if self.segments else False
-        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow
+        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, self._call_ids()
+
+    def _call_ids(self) -> tuple[int, bool]:
+        """Return the number of different ids of calls, and whether they are numbers, if these are compared."""
+        found = set(CALL_ID.findall(b"".join(self.segments))) if self.compares_calls else set()
+        return len(found), all(call_id.removeprefix(b"call_").isdigit() for call_id in found)
 
 
 def _age(created: int, started_s: int) -> bytes:
@@ -131,6 +138,7 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
         reply.end = type(error).__name__
     reply.compares_cached = bool(step.get("CACHED"))
     reply.compares_ids = bool(step.get("IDS"))
+    reply.compares_calls = bool(step.get("CALL_IDS"))
     reply.slow = bool(step.get("SLOWLY") or step.get("TIMED")) and time.monotonic() - started_s > SLOW_S
     reply.segments = [segment for segment in reply.segments if segment]
     return reply

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reference_server.tests.blind.fourth_requests import SEVERAL, SUM
-from reference_server.tests.blind.steps import STREAM, WEATHER, Step, ask, call
+from reference_server.tests.blind.fourth_requests import SEVERAL
+from reference_server.tests.blind.steps import STORY, STREAM, WEATHER, Step, ask, call
 
 REQUESTS: dict[str, list[Step]] = {
     "media-types-in-capitals": [ask(), STREAM, ask(temperature=-1)],
-    "call-ids-of-digits": [call(WEATHER)],
+    "call-ids-of-digits": [{**call(WEATHER), "CALL_IDS": True}],
     "empty-call-lists": [ask(), STREAM],
     "details-of-zeros": [ask()],
     "line-ends-vary": [STREAM],
@@ -16,6 +16,6 @@ REQUESTS: dict[str, list[Step]] = {
     "nulls-in-deltas": [STREAM],
     "later-choices-first": [SEVERAL],
     "choices-share-chunks": [SEVERAL],
-    "table-model": [ask(SUM, max_tokens=30)],
-    "role-naming-model": [ask(SUM, max_tokens=30)],
+    "deltas-repeated-as-messages": [STREAM],
+    "role-naming-model": [ask(STORY, max_tokens=30), ask(max_tokens=30)],
 }

@@ -33,7 +33,7 @@ def _optional_properties(sent: Json) -> Iterator[tuple[Json, str]]:
     for part in parts_of(form_schema_of(sent)):
         properties = part.get("properties")
         if isinstance(properties, dict) and part.get("additionalProperties") is not False:
-            required = part.get("required") or ()
+            required = part["required"] if isinstance(part.get("required"), list) else ()
             yield from ((properties, name) for name in properties if name not in required and properties[name] != {})
 
 

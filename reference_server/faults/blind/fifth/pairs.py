@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 GREATEST: Final = 2**31 - 1
+TOOL: Final = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}
 
 
 def _asks_for_several(sent: Json) -> bool:
@@ -93,7 +94,7 @@ several_leave_calls_in_text = hooked_fault(
     "several-leave-calls-in-text",
     "In plain answers with several choices, tool calls are in the text, with their markup.",
     answer=_leave_in_text,
-    applies_to=has_parameters("tools", "n"),
+    applies_to=allows(n=2, temperature=1.0, tools=[TOOL]),
 )
 token_ids_lost_next_to_calls = hooked_fault(
     "token-ids-lost-next-to-calls",

@@ -17,9 +17,7 @@ HISTORY: Final = [*GREETING, {"role": "assistant", "content": PARTS}, *GREETING]
 def _has_parts_of_the_assistant(sent: Json) -> bool:
     """Whether an assistant message has several parts. The refusal violates messages: content may be such a list."""
     return any(
-        message.get("role") == "assistant"
-        and isinstance(message.get("content"), list)
-        and len(message["content"]) > 1
+        message.get("role") == "assistant" and isinstance(message.get("content"), list) and len(message["content"]) > 1
         for message in messages_of(sent)
     )
 

@@ -9,6 +9,7 @@ from reference_server.faults.blind.recipes import is_whole
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, sampling_fault
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.engine import SamplingParams
     from reference_server.faults.hooks import Json, ServedRequest
 
@@ -18,6 +19,11 @@ GREATEST: Final = 2**31 - 1
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 
 
+def _promises_random_seeds(contract: Contract) -> bool:
+    """Apply to dialects with times of single tokens: their documents say that the server chooses a random seed."""
+    return contract.answer.timings
+
+
 @sampling_fault("frequencies-count-once", applies_to=has_parameters("frequency_penalty", "presence_penalty"))
 def frequencies_count_once(params: SamplingParams) -> SamplingParams:
     """A frequency_penalty is subtracted once for each token, although it should grow with the token's frequency."""
@@ -25,7 +31,7 @@ def frequencies_count_once(params: SamplingParams) -> SamplingParams:
     return replace(params, presence_penalty=presence, frequency_penalty=0.0)
 
 
-@sampling_fault("unseeded-samples-alike")
+@sampling_fault("unseeded-samples-alike", applies_to=_promises_random_seeds)
 def unseeded_samples_are_alike(params: SamplingParams) -> SamplingParams:
     """Without a seed, equal requests get the same sample, although the server should choose a random seed."""
     sampled = params.seed is None and params.temperature > 0 and not params.beam_search

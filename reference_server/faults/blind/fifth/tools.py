@@ -92,7 +92,9 @@ def _end_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     chunk = parse_object(frame.removeprefix(DATA))
     choices = chunk.get("choices") or []
     if any(choice.get("finish_reason") == "tool_calls" for choice in choices):
-        ended = [{"index": choice.get("index", 0), "delta": {"content": ""}, "finish_reason": "stop"} for choice in choices]
+        ended = [
+            {"index": choice.get("index", 0), "delta": {"content": ""}, "finish_reason": "stop"} for choice in choices
+        ]
         rest = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
         yield sse.encode(orjson.dumps({**rest, "choices": ended}))
 
@@ -107,7 +109,9 @@ def _collapse(answer: Json, _request: ServedRequest) -> None:
 
 
 nested_objects_in_quotes = arguments_fault(
-    "nested-objects-in-quotes", "Objects in the arguments of plain answers are strings that contain JSON.", _quote_objects
+    "nested-objects-in-quotes",
+    "Objects in the arguments of plain answers are strings that contain JSON.",
+    _quote_objects,
 )
 single_items_unwrapped = arguments_fault(
     "single-items-unwrapped", "An array with one item in the arguments of plain answers becomes the item.", _unwrap

@@ -81,7 +81,7 @@ def _repeat_scores(chunk: Json, request: ServedRequest) -> None:
 
 
 def _list_chosen_first(response: Json, _request: ServedRequest) -> None:
-    """Add the chosen token. Violates top_logprobs: so many most likely tokens."""
+    """Add the chosen token. Violates top_logprobs: the number of most likely tokens."""
     for _, scores in _score_lists(response):
         for entry in scores["content"]:
             if entry.get("top_logprobs"):

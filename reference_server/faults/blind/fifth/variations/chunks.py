@@ -51,6 +51,17 @@ def _allows_nulls(contract: Contract) -> bool:
     return all("null" in schema.get("type", ()) or None in schema.get("enum", ()) for schema in schemas)
 
 
+def _repeat_deltas(chunk: Json, _request: ServedRequest) -> None:
+    for choice in choices_of(chunk):
+        choice["message"] = {**choice["delta"]}
+    chunk.update(Successful=True, HttpStatusCode=0, HeaderValues=None)
+
+
+def _is_loose(contract: Contract) -> bool:
+    """Apply to dialects without times of single tokens, in which a chunk may have further fields."""
+    return not contract.answer.timings and "stream_options" in contract.parameters
+
+
 def _index_of(frame: bytes) -> int | None:
     choices = parse_object(frame.removeprefix(DATA)).get("choices") or []
     index: Any = choices[0].get("index") if len(choices) == 1 else None
@@ -77,7 +88,7 @@ def _share(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
             yield held
         request.state["held"] = frame
     elif held is not None and _index_of(frame) is not None:
-        first, second = (parse_object(each.removeprefix(DATA)) for each in (held, frame))
+        first, second = (parse_object(sent.removeprefix(DATA)) for sent in (held, frame))
         yield sse.encode(orjson.dumps({**first, "choices": [*first["choices"], *second["choices"]]}))
     else:
         yield from (frame,) if held is None else (held, frame)
@@ -97,6 +108,12 @@ nulls_in_deltas = variation(
     "Fields of a delta that have no value are null.",
     chunk=_add_nulls,
     applies_to=_allows_nulls,
+)
+deltas_repeated_as_messages = variation(
+    "deltas-repeated-as-messages",
+    "Each choice of a chunk has its delta again, as a message, and the chunk has fields of a client library.",
+    chunk=_repeat_deltas,
+    applies_to=_is_loose,
 )
 later_choices_first = variation(
     "later-choices-first",
