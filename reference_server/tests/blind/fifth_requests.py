@@ -25,6 +25,7 @@ TOOL_SEARCH: dict[str, Any] = {
     "type": "function",
     "function": {"name": "tool_search", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
 }
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
 NESTED = {"type": "object", "properties": {"b": {"enum": ["c"]}}, "required": ["b"], "additionalProperties": False}
 SAID = [RESULT[0], {**RESULT[1], "content": "I will look that up for you, in the weather service."}, RESULT[2]]
 TEXTS = [{"type": "text", "text": text} for text in ("What is the capital of France?", "And of Italy?")]
@@ -61,6 +62,7 @@ REQUESTS: dict[str, list[Step]] = {
     "texts-next-to-past-calls-forgotten": [talk(*SAID, tools=[WEATHER])],
     "stop-follows-tool-calls": [call(WEATHER, stream=True)],
     "calls-of-one-tool-collapse": [ask(TWO_CITIES, tools=[WEATHER], max_tokens=100)],
+    "named-calls-sent-twice-in-streams": [call(WEATHER, tool_choice=NAMED, stream=True)],
     "calls-despite-none-in-streams": [
         ask(TWO_CITIES, tools=[WEATHER], tool_choice="none", stream=True, max_tokens=100)
     ],

@@ -99,6 +99,24 @@ def _end_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
         yield sse.encode(orjson.dumps({**rest, "choices": ended}))
 
 
+def _send_call_again(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
+    """Repeat a call at the end. Violates tool_calls: the calls that the model generated."""
+    chunk, named = parse_object(frame.removeprefix(DATA)), isinstance(request.payload.get("tool_choice"), dict)
+    choices = chunk.get("choices") or []
+    for choice in choices if named and len(choices) == 1 else ():
+        for call in choice["delta"].get("tool_calls") or ():
+            whole = request.state.setdefault(
+                "call", {**call, "function": {**call.get("function", {}), "arguments": ""}}
+            )
+            whole["function"]["arguments"] += (call.get("function") or {}).get("arguments") or ""
+        if choice.get("finish_reason") and (whole := request.state.pop("call", None)):
+            again = {**whole, "index": 1, "id": f"{whole.get('id')}_1"}
+            rest = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
+            repeated = {**choice, "delta": {"tool_calls": [again]}, "finish_reason": None}
+            yield sse.encode(orjson.dumps({**rest, "choices": [repeated]}))
+    yield frame
+
+
 def _collapse(answer: Json, _request: ServedRequest) -> None:
     """Keep one call of each tool. Violates tool_calls: the calls that the model generated."""
     for choice in choices_of(answer):
@@ -152,5 +170,11 @@ calls_of_one_tool_collapse = hooked_fault(
     "calls-of-one-tool-collapse",
     "Of several calls of the same function, a plain answer contains only the last.",
     answer=_collapse,
+    applies_to=HAS_TOOLS,
+)
+named_calls_sent_twice_in_streams = hooked_fault(
+    "named-calls-sent-twice-in-streams",
+    "In a stream whose tool_choice names a function, the whole call is sent again at the end, as a second call.",
+    event=_send_call_again,
     applies_to=HAS_TOOLS,
 )
