@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
+    fifth_requests,
+    fifth_variation_requests,
     first_requests,
     fourth_requests,
     fourth_variation_requests,
@@ -33,6 +36,7 @@ REQUESTS = {
     "second": {**second_requests.REQUESTS, **variation_requests.REQUESTS},
     "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
     "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
+    "fifth": {**fifth_requests.REQUESTS, **fifth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -44,6 +48,7 @@ VOLATILE = re.compile(
 )
 IDS = re.compile(rb'"(id|call_id|request_id)":"(endpoint_common_|chatcmpl-|call_)?[0-9a-f_]+"')
 OWN_ID = re.compile(rb'"id":"[^"]*"')
+CALL_ID = re.compile(rb'"id":"([^"]*)","type":"function"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
 
@@ -59,6 +64,7 @@ class Reply:
         self.slow = False
         self.compares_cached = False
         self.compares_ids = False
+        self.compares_calls = False
 
     def as_data(self, started_s: int) -> tuple[Any, ...]:
         """Return what should be the same for the same request."""
@@ -68,7 +74,12 @@ class Reply:
         body = CREATED.sub(lambda match: _age(int(match[1]), started_s), body)
         headers = sorted(pair for pair in self.headers if pair[0] not in (b"content-length", b"date"))
         last = self.segments[-1] == DONE if self.segments else False
-        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow
+        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, self._call_ids()
+
+    def _call_ids(self) -> tuple[int, bool]:
+        """Return the number of different ids of calls, and whether they are numbers, if these are compared."""
+        found = set(CALL_ID.findall(b"".join(self.segments))) if self.compares_calls else set()
+        return len(found), all(call_id.removeprefix(b"call_").isdigit() for call_id in found)
 
 
 def _age(created: int, started_s: int) -> bytes:
@@ -98,7 +109,8 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
         "scheme": "http",
         "root_path": "",
     }
-    reply, left, body = Reply(), asyncio.Event(), [orjson.dumps(fields)]
+    written = json.dumps(fields).encode() if step.get("ESCAPED") else orjson.dumps(fields)
+    reply, left, body = Reply(), asyncio.Event(), [written]
 
     async def receive() -> dict[str, Any]:
         if body:
@@ -126,6 +138,7 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
         reply.end = type(error).__name__
     reply.compares_cached = bool(step.get("CACHED"))
     reply.compares_ids = bool(step.get("IDS"))
+    reply.compares_calls = bool(step.get("CALL_IDS"))
     reply.slow = bool(step.get("SLOWLY") or step.get("TIMED")) and time.monotonic() - started_s > SLOW_S
     reply.segments = [segment for segment in reply.segments if segment]
     return reply
