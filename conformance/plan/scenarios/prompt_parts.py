@@ -29,6 +29,7 @@ WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
+LINE_END: Final = "\n"
 RULES: Final = (
     "You help guests of a small hotel. Be polite and brief. Answer in the language of the guest. Never promise a bed "
     "before you have looked it up. Give prices in euros and times in the form 18:30. Breakfast is served from seven to "
@@ -64,16 +65,18 @@ def _agent(clauses: Clauses) -> Body:
     places = clauses.pick("enumeration", "the quiet side of the garden")
     child = dict(clauses.pick("nested", ("child", {"type": "string", "description": "Name of the youngest child"})))
     kind = dict(clauses.pick("reserved-name", ("type", {"type": "string", "description": "Kind of forecast"})))
+    said = "".join(clauses.pick("text-next-to-calls", "I look both up. The bridge is closed today."))
+    rules = RULES.replace(". ", f".{''.join(clauses.pick('line-ends', LINE_END)) or ' '}")
     table = _tool("find_table", "Find a free table in the restaurant for tonight.", {"seats": {"type": "integer"}})
     return {
         "messages": [
-            {"role": "system", "content": clauses.add("instructions", RULES, "Sign each answer with the name Olivia.")},
+            {"role": "system", "content": clauses.add("instructions", rules, "Sign each answer with the name Olivia.")},
             {"role": "user", "content": "I like old bridges. My sister likes markets."},
             {"role": "assistant", "content": "You will like it here. Markets are on Friday."},
             {"role": "user", "content": "What will the weather be, and when does my order arrive?"},
             {
                 "role": "assistant",
-                "content": "",
+                "content": said,
                 "tool_calls": [
                     _call("call00001", "get_weather", '{"city": "Rome"}'),
                     _call("call00002", "get_order", _json({"number": "4711", **order})),
@@ -116,6 +119,18 @@ def _with_parts(clauses: Clauses) -> Body:
     }
 
 
+def _assistant_in_parts(clauses: Clauses) -> Body:
+    """Return a conversation whose earlier answer is a list of parts."""
+    told = [_text("The bridge is old."), *clauses.pick("answer", _text("It is closed on Mondays."))]
+    return {
+        "messages": [
+            {"role": "user", "content": "Tell me about the bridge."},
+            {"role": "assistant", "content": told},
+            {"role": "user", "content": "Can I cross it today?"},
+        ]
+    }
+
+
 def _after_null(clauses: Clauses) -> Body:
     """Return a conversation with a call whose message has null in place of a string, as most clients send it."""
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
@@ -148,6 +163,7 @@ AFTER_NULL: Final = "after-null"
 WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     "agent": _agent,
     "in-parts": _with_parts,
+    "assistant-in-parts": _assistant_in_parts,
     AFTER_NULL: _after_null,
     MARKED: _with_marks,
 }

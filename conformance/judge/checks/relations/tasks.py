@@ -67,6 +67,9 @@ def _ends_of(exchange: Exchange) -> list[str | None]:
 
 def _describe(exchange: Exchange) -> str:
     """Return the first choice of an answer in one line."""
-    _, content, reasoning, calls, finish = shape_of(exchange).choices[0]
+    choices = shape_of(exchange).choices
+    if not choices:
+        return "no choices"
+    _, content, reasoning, calls, finish = choices[0]
     parts = {"reasoning": reasoning, "content": content, "calls": [list(call) for call in calls], "finish": finish}
     return ", ".join(f"{name} {part!r}" for name, part in parts.items() if part)[:240]

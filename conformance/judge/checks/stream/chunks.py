@@ -134,10 +134,15 @@ def reason_is_null_before_the_end(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @check("stream.deltas-not-messages", on=STREAM)
 def chunk_holds_deltas_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A choice of a chunk has its text in `delta`, not in the `message` or `text` of other interfaces."""
+    """A choice of a chunk has its text in `delta`, not in the `message` or `text` of other interfaces.
+
+    A copy of the delta in another field is a further field, which clients ignore.
+    """
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
-            if others := [name for name in ("message", "text") if choice.get(name) is not None]:
+            delta = choice.get("delta")
+            copies = [None, delta, delta.get("content") if isinstance(delta, dict) else None]
+            if others := [name for name in ("message", "text") if choice.get(name) not in copies]:
                 yield Finding(f"/events/{at}/choices/{choice.get('index')}", "only delta", ", ".join(others))
                 return
 

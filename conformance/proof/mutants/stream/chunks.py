@@ -102,9 +102,13 @@ def reason_is_absent_before_the_end(exchange: Exchange) -> Exchange:
 
 
 @mutant("stream.deltas-not-messages")
-def message_is_added_to_the_delta(exchange: Exchange) -> Exchange:
-    """A choice has a message in addition to its delta."""
-    return edit_choices(exchange, lambda choice: choice.update(message=choice["delta"]), FIRST)
+def message_replaces_the_delta(exchange: Exchange) -> Exchange:
+    """A choice has a message in place of its delta."""
+
+    def move(choice: dict[str, Any]) -> None:
+        choice["message"], choice["delta"] = {"content": "Hello", **choice["delta"]}, {}
+
+    return edit_choices(exchange, move, FIRST)
 
 
 @mutant("stream.json-unambiguous")
