@@ -26,13 +26,12 @@ BY_ID = re.compile(r"token_id:[0-9]+")
 
 
 def _sets(applicability: Applicability, name: str) -> Applicability:
-    """Include written requests that set this parameter."""
-    written = not_generated(applicability)
+    """Include requests that set this parameter."""
     return Applicability(
         lambda scenario, step, contract: (
-            (step.body or {}).get(name) not in (None, False) and written.applies_to(scenario, step, contract)
+            (step.body or {}).get(name) not in (None, False) and applicability.applies_to(scenario, step, contract)
         ),
-        lambda exchange: why_unanswered(exchange) or written.unmet(exchange),
+        lambda exchange: why_unanswered(exchange) or applicability.unmet(exchange),
     )
 
 
@@ -50,7 +49,7 @@ def _are_ids(value: Any) -> bool:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
-@check("output.name-in-id", on=_sets(ANSWER, "request_id"))
+@check("output.name-in-id", on=_sets(not_generated(ANSWER), "request_id"))
 def name_of_the_request_is_part_of_the_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The id of an answer, and of every chunk, contains the request_id of the request."""
     sent: Any = exchange.request_json
@@ -70,7 +69,7 @@ def tokens_of_the_answer_are_told(exchange: Exchange, _: Context) -> Iterator[Fi
         yield Finding("/choices/0/token_ids", f"{completion} token ids", f"{len(found)}")
 
 
-@check("output.prompt-ids-told", on=_sets(ANSWER, "return_token_ids"))
+@check("output.prompt-ids-told", on=_sets(not_generated(ANSWER), "return_token_ids"))
 def tokens_of_the_prompt_are_told(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With return_token_ids an answer has the prompt's token ids, as many as usage counts prompt tokens."""
     found = prompt_field(exchange, "prompt_token_ids")
@@ -92,7 +91,7 @@ def streamed_token_ids_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: 
         yield Finding("/told-streamed/choices/0/token_ids", repr(plain)[:200], repr(streamed)[:200])
 
 
-@check("output.prompt-text-told", on=_sets(ANSWER, "return_prompt_text"))
+@check("output.prompt-text-told", on=_sets(not_generated(ANSWER), "return_prompt_text"))
 def prompt_is_told_as_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With return_prompt_text an answer has the prompt as a string that contains the user's message."""
     sent: Any = exchange.request_json
@@ -102,7 +101,7 @@ def prompt_is_told_as_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         yield Finding("/prompt_text", f"a string with {message_text!r}", repr(found)[:200])
 
 
-@check("output.tokens-named-by-id", on=_sets(PLAIN_ANSWER, "return_tokens_as_token_ids"))
+@check("output.tokens-named-by-id", on=_sets(not_generated(PLAIN_ANSWER), "return_tokens_as_token_ids"))
 def tokens_are_named_by_their_ids(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With return_tokens_as_token_ids log-probabilities name each token `token_id:` followed by its id."""
     for entry in all_entries(exchange):
@@ -112,7 +111,7 @@ def tokens_are_named_by_their_ids(exchange: Exchange, _: Context) -> Iterator[Fi
                 return
 
 
-@check("output.named-tokens-listed", on=_sets(PLAIN_ANSWER, "logprob_token_ids"))
+@check("output.named-tokens-listed", on=_sets(not_generated(PLAIN_ANSWER), "logprob_token_ids"))
 def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The tokens that logprob_token_ids lists are among the alternatives of every token.
 
@@ -128,7 +127,7 @@ def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Find
             return
 
 
-@check("output.prompt-scored", on=_sets(PLAIN_ANSWER, "prompt_logprobs"))
+@check("output.prompt-scored", on=_sets(not_generated(PLAIN_ANSWER), "prompt_logprobs"))
 def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """prompt_logprobs gives each token of the prompt as many alternatives as requested, and the token itself.
 
@@ -150,7 +149,7 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
             return
 
 
-@check("output.interval-kept", on=_sets(STREAMED_ANSWER, "stream_interval"))
+@check("output.interval-kept", on=_sets(not_generated(STREAMED_ANSWER), "stream_interval"))
 def chunks_hold_as_many_tokens_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With stream_interval a stream has no more chunks with text than its tokens need; the first and the last may be
     smaller.
@@ -163,7 +162,7 @@ def chunks_hold_as_many_tokens_as_asked(exchange: Exchange, _: Context) -> Itera
         yield Finding("/events", f"at most {most} chunks with text for {tokens} tokens", f"{found}")
 
 
-@check("output.repetition-ends", on=_sets(PLAIN_ANSWER, "repetition_detection"))
+@check("output.repetition-ends", on=_sets(not_generated(PLAIN_ANSWER), "repetition_detection"))
 def text_that_repeats_itself_ends(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that can only repeat one token ends before its limit if repetition_detection is set."""
     sent: Any = exchange.request_json

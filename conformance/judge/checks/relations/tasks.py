@@ -24,7 +24,8 @@ def parameters_without_effect_leave_tasks_alone(
     """A greedy answer with calls, reasoning, a format, or after a long prompt stays the same next to parameters that
     have no effect on it: a seed, labels, log-probabilities, stop strings that never occur, and what narrows the choice.
 
-    Reported if rounding cannot explain a difference, or if the plain and the streamed answer are the same other one.
+    Reported if rounding cannot explain a difference, also one between the plain and the streamed answer, or if both are
+    the same other one.
     Not judged if any greedy answer of the run does not repeat.
     """
     answered = {name: item for name, item in exchanges.items() if why_unanswered(item) is None}
@@ -40,8 +41,11 @@ def parameters_without_effect_leave_tasks_alone(
         others = {step: item for step, item in answered.items() if step.startswith(f"{task}{MORE}")}
         compared = compared or bool(others)
         for step, other in others.items():
-            if _is_another(alone, other, others.get(f"{step}{STREAMED}")):
+            streamed = others.get(f"{step}{STREAMED}")
+            if _is_another(alone, other, streamed):
                 yield Finding(f"/{step}/choices/0/message", _describe(alone), _describe(other))
+            elif streamed is not None and _is_another(other, streamed, None):
+                yield Finding(f"/{step}{STREAMED}/choices/0/message", _describe(other), _describe(streamed))
     if not compared:
         raise NotExercised("no task is answered with more parameters")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT: Final = 10  # tokens
 ENDING: Final = frozenset(("stop", "include_stop_str_in_output", "stop_token_ids"))
-PER_REQUEST: Final = 9
+PER_REQUEST: Final = 10
 """Parameters that a request combines. With more of them one fault hides another, with fewer more requests are sent."""
 INSTRUCTIONS: Final = {"role": "system", "content": "Answer in plain words."}
 QUESTION: Final = {"role": "user", "content": "Anna"}
@@ -52,6 +52,8 @@ VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
     "tools": {"tools": [WEATHER_TOOL], "tool_choice": "none"},
     "response_format": {"response_format": {"type": "text"}},
     "user": {"user": "chatproof"},
+    "stream_interval": {"stream_interval": 3},
+    "return_token_ids": {"return_token_ids": True},
     "messages": {"messages": [INSTRUCTIONS, QUESTION]},
 }
 """What a request with a parameter says. The values have an effect on most answers without ending them at once."""

@@ -48,6 +48,7 @@ WITHOUT_EFFECT: Final[tuple[Mapping[str, Any], ...]] = (
     {"user": "chatproof"},
     {"metadata": {"purpose": "test"}},
     {"store": False},
+    {"return_token_ids": True},
 )
 """What leaves a greedy answer as it is. Each needs the first of its parameters."""
 EMPTY: Final[tuple[Mapping[str, Any], ...]] = (
