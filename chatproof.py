@@ -88,6 +88,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         default="run",
     ),
     "diff": Command("conformance.cli.recorded_run_commands:diff_results", "Compare two results files."),
+    "matrix": Command(
+        "conformance.cli.comparison.matrix_command:matrix", "Compare deployments, and the runs of each one."
+    ),
     "serve": Command("reference_server.serve_command:command", "Serve a model with the API of a dialect.", "server"),
     "spec": CommandGroup(
         "Work with the contract: OpenAPI descriptions, vendor documents, differences.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.report.results import to_json
-from conformance.report.writers import badge, html, junit, markdown, sarif
+from conformance.report.writers import badge, junit, markdown, sarif
+from conformance.report.writers.pages import check_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ WRITERS: dict[str, Writer] = {
     "json": to_json,
     "junit": junit.write,
     "markdown": markdown.write,
-    "html": html.write,
+    "html": check_page.write,
     "sarif": sarif.write,
     "badge": badge.write,
 }

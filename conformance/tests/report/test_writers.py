@@ -16,8 +16,8 @@ from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
 from conformance.report.verdict import Outcome
 from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal
-from conformance.report.writers import html as page
 from conformance.report.writers.cause_groups import describe_causes
+from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
 
 if TYPE_CHECKING:
