@@ -14,6 +14,7 @@ from rich.table import Table
 from conformance.cli import capability_option, exit_codes
 from conformance.cli.check_run import failed_before, judge_server
 from conformance.cli.click_options import add_options
+from conformance.cli.comparison.second_server import compare_with, read_second_server
 from conformance.cli.options import DEFAULT_DIALECT, EVERY_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
@@ -42,15 +43,16 @@ if TYPE_CHECKING:
 @click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("url", required=False)
 @add_options(
-    "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict",
-    "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait",
-    "--insecure", "--ca-file", "--clients", "--report",
+    "--dialect", "--also", "--against", "--model", "--api-key-env", "--header", "--header-env", "--concurrency",
+    "--only", "--topic", "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability",
+    "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate",
+    "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
     dialect: str | None,
     also: tuple[str, ...],
+    against: str | None,
     model: str | None,
     api_key_env: str | None,
     plain_headers: tuple[str, ...],
@@ -135,6 +137,10 @@ def check(
                 contract, options.capabilities
             )  # refuse an unknown name before the start
         require_matching_waivers(options.waivers, (*contracts, *map(load_contract, options.also)))
+        if against is not None and (url is None or len(contracts) > 1 or list_only or dry_run):
+            raise UsageError("--against needs a URL and one dialect, and is not for --list and --dry-run")
+        first_file = next(path for kind, path in files[contracts[0].name] if kind == "json")
+        second = None if against is None else read_second_server(against, options, first_file)
         codes: list[int] = []
         for contract in contracts:
             options = replace(options, dialect=contract.location, started_s=time.monotonic() if codes else started_s)
@@ -159,6 +165,8 @@ def check(
             report_files.write_reports(written[contract.name], outcome.results, console)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
+            if second is not None:
+                compare_with(second, options.url, outcome.results, first_file, console)
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
     sys.exit(exit_codes.worst(codes))

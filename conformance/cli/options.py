@@ -56,6 +56,13 @@ OPTIONS: Final = {
             repeatable=True,
             in_pytest=False,
         ),
+        SuiteOption(
+            "--against",
+            "Second server to judge in the same way and to compare with: its URL, or @NAME for a target of"
+            " chatproof.toml, which can state its own key and headers; the exit code is that of the first server",
+            "URL",
+            in_pytest=False,
+        ),
         SuiteOption("--model", "Model to request (default: the first model that the server lists)", "NAME"),
         SuiteOption("--api-key-env", "Environment variable that holds the API key", "VAR"),
         SuiteOption(

@@ -59,6 +59,7 @@ def write(matrix: DeploymentMatrix, pages: Mapping[Path, str] | None = None) -> 
 def _row(
     row: RequirementComparison, deployments: Sequence[Deployment], shown: list[dict[str, Any]], taken: set[str]
 ) -> dict[str, Any]:
+    cells = [_cell(cell, item, label) for cell, item, label in zip(row.cells, deployments, shown, strict=True)]
     return {
         "id": make_id("requirement", row.id, taken),
         "name": _plain(row.id),
@@ -68,7 +69,8 @@ def _row(
         "bad": row.is_bad,
         "differs": row.differs,
         "changed": row.has_changed,
-        "cells": [_cell(cell, item, label) for cell, item, label in zip(row.cells, deployments, shown, strict=True)],
+        "cells": cells,
+        "detailed": any(cell["shown"] for cell in cells),
     }
 
 
