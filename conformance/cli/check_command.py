@@ -25,7 +25,7 @@ from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
@@ -130,6 +130,7 @@ def check(
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
             started_s=started_s,
+            key_variable=shell_variable(api_key_env),
         )
         for contract in contracts:
             require_matching_patterns(contract, only, topics, options.draw)

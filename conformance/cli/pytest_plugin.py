@@ -32,7 +32,7 @@ from conformance.report.verdict import Outcome, row_fails
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.drafting import require_matching_patterns
 from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.contract.contract import Keyword
@@ -109,6 +109,7 @@ class JudgingSession:
             waivers=accepted,
             wait_s=option("--wait"),
             headers=given_headers,
+            key_variable=shell_variable(option("--api-key-env")),
         )
 
     def send(self, assertions: list[Assertion]) -> None:

@@ -117,6 +117,7 @@ def rebuild(
         strict=run["strict"] if strict is None else strict,
         verify=results["target"]["tls_verified"],
         waivers=waivers,
+        key_variable=results["target"].get("key_variable"),
     )
     first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {})
     record = replace(

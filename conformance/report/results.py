@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
+from conformance.client.curl import KEY_VARIABLE
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.report.recorded_exchanges import RecordedExchanges
 
@@ -43,6 +44,7 @@ class RunFacts:
     draw: Draw = NOTHING
     depth: Depth = "standard"
     known: tuple[str, ...] = ()  # all capabilities of the dialect
+    key_variable: str | None = None  # the environment variable with the API key
 
 
 def build_results(
@@ -68,6 +70,7 @@ def build_results(
                 for name in sorted({*declaration.declared, *declaration.denied, *facts.known})
             },
             "tls_verified": not facts.insecure,
+            **({} if facts.key_variable is None else {"key_variable": facts.key_variable}),
         },
         "run": {
             "started_at": facts.started_at,
@@ -95,7 +98,7 @@ def build_results(
             {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
             for (scenario, step), reason in record.missing.items()
         ],
-        "exchanges": RecordedExchanges(record.exchanges.values()),
+        "exchanges": RecordedExchanges(record.exchanges.values(), facts.key_variable or KEY_VARIABLE),
     }
 
 

@@ -20,7 +20,7 @@ from conformance.report.comparison.deployment_runs import Deployment, summarize_
 from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.writers import report_files
 from conformance.report.writers.terminal import sanitize
-from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.session import prepare_server
 from openapi.command_options.config_file import read_target
 
@@ -57,6 +57,7 @@ def read_second_server(against: str, options: RunOptions, first_file: Path) -> S
         url=url,
         model=values.get("model"),
         verify=read_verify(values.get("insecure", False), values.get("ca_file")),
+        key_variable=shell_variable(values.get("api_key_env")),
         headers=headers.read(values.get("plain_headers", ()), values.get("secret_headers", ())),
     )
     secret = read_secret(values.get("api_key_env"))

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.client.curl import short_curl
+from conformance.client.curl import KEY_VARIABLE, short_curl
 from conformance.exchange import Exchange
 from conformance.judge.check_registry import gather_checks
 
@@ -44,23 +44,26 @@ class ExchangeIndex:
 
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
     """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
-    return {exchange["id"]: repeat_command(exchange) for exchange in results["exchanges"]}
+    variable = results["target"].get("key_variable")
+    return {exchange["id"]: repeat_command(exchange, variable=variable) for exchange in results["exchanges"]}
 
 
-def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE) -> str:
+def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE, variable: str | None = None) -> str:
     """Return the shortest shell command, on one line, that sends the request of an exchange again.
 
     file: the results file, from which `chatproof replay` reads a request that is too long for a command.
+    variable: the environment variable with the API key, if the run had one.
     """
-    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request)
+    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request, variable or KEY_VARIABLE)
     if len(line) > LONGEST_COMMAND or "\n" in line or UNSAFE.search(line):
-        return replay_command(exchange["id"], file)
+        return replay_command(exchange["id"], file, variable)
     return line
 
 
-def replay_command(identity: str, file: str = RESULTS_FILE) -> str:
+def replay_command(identity: str, file: str = RESULTS_FILE, variable: str | None = None) -> str:
     """Return the command that sends an exchange of a results file, or all exchanges of a requirement, again."""
-    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}"
+    key = f" --api-key-env {variable}" if variable else ""
+    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}{key}"
 
 
 class Reproduction:
@@ -73,6 +76,7 @@ class Reproduction:
         self._exchanges = ExchangeIndex(results["exchanges"])
         self._checks = gather_checks()
         self._file = file
+        self._variable = results["target"].get("key_variable")
 
     def command(self, row: Mapping[str, Any]) -> str | None:
         """Return the command; None for a finding that rests on no recorded exchange.
@@ -84,8 +88,8 @@ class Reproduction:
             return None
         check = self._checks.get(row["check"])
         if check is not None and check.is_relation:
-            return replay_command(row["id"], self._file)
-        return repeat_command(self._exchanges[first], self._file)
+            return replay_command(row["id"], self._file, self._variable)
+        return repeat_command(self._exchanges[first], self._file, self._variable)
 
 
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:
