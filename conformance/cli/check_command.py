@@ -156,14 +156,18 @@ def check(
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
                     file = next(str(path) for kind, path in files[contract.name] if kind == "json")
-                    outcome = judge_server(options, secret, console, file=file, clients=clients, fail_fast=fail_fast)
+                    logs = report_files.live_logs(files[contract.name])
+                    outcome = judge_server(
+                        options, secret, console, file=file, clients=clients, fail_fast=fail_fast, logs=logs
+                    )
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(requested[contract.name], results, console)
                     raise
             # A run without any exchange must not replace the results of an earlier one.
-            written = files if outcome.results["exchanges"] else requested
-            report_files.write_reports(written[contract.name], outcome.results, console)
+            written = (files if outcome.results["exchanges"] else requested)[contract.name]
+            left = [(kind, path) for kind, path in written if path not in logs]
+            report_files.write_reports(left, outcome.results, console)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
             if second is not None:

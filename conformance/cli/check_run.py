@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,11 +17,13 @@ from conformance.report import waivers
 from conformance.report.results_file import read_results
 from conformance.report.writers import terminal
 from conformance.report.writers.evidence import RESULTS_FILE
+from conformance.report.writers.logs.json_lines import LiveLog
 from conformance.report.writers.progress_bar import ProgressBar
 from conformance.run.live_judging import LiveJudging
 from conformance.run.session import prepare_server, send
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from rich.console import Console
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import Record
     from conformance.report.waivers import Waiver
+    from conformance.report.writers.progress_bar import LiveFailure
     from conformance.run.session import RunOptions, RunOutcome
 
 
@@ -40,10 +44,12 @@ def judge_server(
     file: str = RESULTS_FILE,
     clients: bool = False,
     fail_fast: bool = False,
+    logs: Iterable[Path] = (),
 ) -> RunOutcome:
     """Judge one server by one dialect, and print the progress and the results.
 
-    file: where the results will be written, for the commands that read them.
+    file: where the results will be written, for the commands that read them. logs: files for JSON lines, which grow
+    during the run.
     """
 
     async def run() -> RunOutcome:
@@ -61,11 +67,20 @@ def judge_server(
         )
         console.print(line, soft_wrap=True)
         expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))
-        with ProgressBar(console, expected) as bar:
+        with ExitStack() as stack:
+            logged = [stack.enter_context(LiveLog(path)) for path in logs]
+            for log in logged:
+                log.begin(prepared.target.chat_url, prepared.contract.name, prepared.model)
+            watchers: tuple[ProgressBar | LiveLog, ...] = (stack.enter_context(ProgressBar(console, expected)), *logged)
+
+            def show_failure(failure: LiveFailure) -> None:
+                for watcher in watchers:
+                    watcher.show_failure(failure)
+
             live = LiveJudging(
                 plan,
                 prepared.model,
-                bar.show_failure,
+                show_failure,
                 strict=options.strict,
                 fail_fast=fail_fast,
                 accepted=_accepted(options.waivers, plan),
@@ -73,11 +88,15 @@ def judge_server(
 
             def show_progress(record: Record) -> None:
                 live.note(record)
-                bar.update(record)
+                for watcher in watchers:
+                    watcher.update(record)
 
             judging = asyncio.create_task(live.run())
             try:
-                return await send(prepared, secret, show_progress)
+                outcome = await send(prepared, secret, show_progress)
+                for log in logged:
+                    log.end(outcome.results)
+                return outcome
             finally:
                 judging.cancel()
 

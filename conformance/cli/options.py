@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 DEFAULT_DIALECT: Final = "mindie"
 EVERY_DIALECT: Final = "all"
-REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge")
+REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge", "jsonl", "har")
 
 
 @dataclass(frozen=True, slots=True)

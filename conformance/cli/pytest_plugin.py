@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from conformance.cli import capability_option
@@ -230,6 +231,8 @@ def _report_errors(action: Callable[[], None]) -> None:
         action()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    except click.ClickException as error:  # in chatproof.toml, or in a variable
+        raise pytest.UsageError(" ".join(error.format_message().split())) from error
     except Unreachable as error:
         line = error.with_hint("--wait-for-server") if isinstance(error, ServerNotListening) else str(error)
         pytest.exit(f"chatproof: {line}", returncode=UNREACHABLE)

@@ -55,6 +55,7 @@ def build_results(
     coverage: how many sentences of the document were judged.
     """
     document, declaration = contract.document, facts.declaration
+    durations_s = {item.id: item.response.ended_at_s for item in record.exchanges.values() if item.response}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
@@ -91,7 +92,11 @@ def build_results(
         "causes": list_causes(report.rows),
         "document": coverage,
         "requirements": [
-            {**_row(row, fails=report.fails(row, strict=facts.strict)), **_analogy(row, contract)}
+            {
+                **_row(row, fails=report.fails(row, strict=facts.strict)),
+                "duration_s": round(sum(durations_s.get(name, 0.0) for name in row.seen), 3),
+                **_analogy(row, contract),
+            }
             for row in report.rows
         ],
         "missing": [

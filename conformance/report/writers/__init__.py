@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.report.results import to_json
 from conformance.report.writers import badge, junit, markdown, sarif
+from conformance.report.writers.logs import har, json_lines
 from conformance.report.writers.pages import check_page
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ WRITERS: dict[str, Writer] = {
     "html": check_page.write,
     "sarif": sarif.write,
     "badge": badge.write,
+    "jsonl": json_lines.write,
+    "har": har.write,
 }
 
 BY_SUFFIX: dict[tuple[str, str], Writer] = {("badge", ".json"): badge.write_endpoint}

@@ -56,6 +56,11 @@ def write_reports(reports: Iterable[tuple[str, Path]], results: dict[str, Any], 
             console.print(f"{kind} written to {path}", style="dim", markup=False)
 
 
+def live_logs(reports: Iterable[tuple[str, Path]]) -> list[Path]:
+    """Return the files of JSON lines that can grow during a run: not the compressed ones."""
+    return [path for kind, path in reports if kind == "jsonl" and path.suffix != ".gz"]
+
+
 def write_report(path: Path, content: str | Iterable[str]) -> None:
     """Write one report, and create its folder. The file is replaced as a whole; `.gz` at the end compresses it.
 
