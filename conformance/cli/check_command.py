@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--dialect", "--also", "--against", "--model", "--api-key-env", "--header", "--header-env", "--concurrency",
     "--only", "--topic", "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability",
     "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate",
-    "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--report",
+    "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -80,6 +80,7 @@ def check(
     insecure: bool,
     ca_file: Path | None,
     clients: bool,
+    annotate: str | None,
     reports: tuple[str, ...],
 ) -> None:
     """Judge a chat-completions server, or the embedded server if no URL is given.
@@ -131,6 +132,7 @@ def check(
             headers=headers.read(plain_headers, secret_headers),
             started_s=started_s,
             key_variable=shell_variable(api_key_env),
+            annotate=annotate,
         )
         for contract in contracts:
             require_matching_patterns(contract, only, topics, options.draw)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 DEFAULT_DIALECT: Final = "mindie"
 EVERY_DIALECT: Final = "all"
-REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge", "jsonl", "har")
+REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge", "jsonl", "har", "github")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,12 @@ OPTIONS: Final = {
             "--clients",
             "Let the installed client libraries read the answers; not part of the verdict",
             kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
+            "--annotate",
+            "File of your repository at which the reports sarif and github show the findings (default: results.json)",
+            "FILE",
             in_pytest=False,
         ),
         SuiteOption(

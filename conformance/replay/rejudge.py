@@ -118,6 +118,7 @@ def rebuild(
         verify=results["target"]["tls_verified"],
         waivers=waivers,
         key_variable=results["target"].get("key_variable"),
+        annotate=run.get("annotate"),
     )
     first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {})
     record = replace(

@@ -44,6 +44,7 @@ class RunFacts:
     draw: Draw = NOTHING
     depth: Depth = "standard"
     known: tuple[str, ...] = ()  # all capabilities of the dialect
+    annotate: str | None = None  # the file at which code-scanning pages show the findings
     key_variable: str | None = None  # the environment variable with the API key
 
 
@@ -86,6 +87,7 @@ def build_results(
             "depth": facts.depth,
             "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
+            **({} if facts.annotate is None else {"annotate": facts.annotate}),
         },
         "verdict": report.verdict.value,
         "counts": report.counts,

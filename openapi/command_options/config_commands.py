@@ -61,6 +61,8 @@ def show(command: str, target: str | None) -> None:
     given = [target] if target else []
     defaults = config_file.read_defaults(chosen, command)
     read = chosen.make_context(command, given, parent=context.find_root(), default_map=defaults)
+    for name in config_file.read_config().get(config_file.TARGETS, {}):
+        config_file.read_target(read, f"@{name}")  # reports a mistake in any target
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("option", "value", "from"):
         table.add_column(column, overflow="fold")
