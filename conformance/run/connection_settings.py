@@ -28,7 +28,7 @@ def read_secret(variable: str | None) -> Secret | None:
 
 
 def shell_variable(variable: str | None) -> str | None:
-    """Return the variable as a shell can name it in a command; None if it cannot, or if there is none."""
+    """Return the variable as a shell can name it in a command; None if it cannot, or without a variable."""
     return variable if variable and VARIABLE.fullmatch(variable) else None
 
 

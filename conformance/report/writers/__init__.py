@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.report.results import to_json
-from conformance.report.writers import annotations, badge, junit, markdown, sarif
+from conformance.report.writers import badge, junit, markdown, sarif, workflow_commands
 from conformance.report.writers.logs import har, json_lines
 from conformance.report.writers.pages import check_page
 
@@ -24,7 +24,7 @@ WRITERS: dict[str, Writer] = {
     "badge": badge.write,
     "jsonl": json_lines.write,
     "har": har.write,
-    "github": annotations.write,
+    "github": workflow_commands.write,
 }
 
 BY_SUFFIX: dict[tuple[str, str], Writer] = {("badge", ".json"): badge.write_endpoint}

@@ -8,9 +8,9 @@ import re
 from typing import Any, Final
 from urllib.parse import quote
 
-from conformance.report.writers.annotations import annotated_file
 from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
 from conformance.report.writers.evidence import neutralize, repeat_commands
+from conformance.report.writers.workflow_commands import annotated_file
 
 MAX_RESULTS: Final = 5000
 """The number of results that code-scanning pages show of one run."""

@@ -15,7 +15,7 @@ from rich.console import Console
 from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, annotations, badge, junit, markdown, report_files, sarif, terminal
+from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal, workflow_commands
 from conformance.report.writers.cause_groups import describe_causes
 from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
@@ -311,7 +311,7 @@ def test_every_report_states_how_much_of_the_document_was_judged(read_good: Call
 def test_no_text_of_a_server_begins_a_workflow_command(read_good: Callable[[str], Good], text: str) -> None:
     content = hostile(read_good("mindie-2.3"), text)
     content["run"] |= {"annotate": text, "exhausted": text}
-    lines = annotations.write(content).split("\n")
+    lines = workflow_commands.write(content).split("\n")
     assert "" == lines.pop()
     assert lines
     for line in lines:
