@@ -407,7 +407,8 @@ def _raise_if_extra_missing(path: str, entry: Command, error: ModuleNotFoundErro
     """Raise UsageError if the missing module belongs to the extra that the command needs."""
     if entry.extra is None or error.name is None or error.name.partition(".")[0] in OWN_PACKAGES:
         return
-    line = f"`chatproof {path}` needs {error.name}, which is not installed: pip install 'chatproof[{entry.extra}]'"
+    missing = f"`chatproof {path}` needs {error.name}, which is not installed"
+    line = f"{missing}: install chatproof with its extra [{entry.extra}]"
     raise click.UsageError(line) from error
 
 

@@ -134,9 +134,8 @@ def test_a_missing_extra_is_reported_with_the_full_name_of_the_command(
 def test_a_module_that_is_missing_when_a_command_runs_is_reported_in_the_same_words() -> None:
     script = "import sys; sys.modules['orjson'] = None; from chatproof import main; main(['faults', 'list'])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    expected = (
-        "chatproof: `chatproof faults list` needs orjson, which is not installed: pip install 'chatproof[server]'"
-    )
+    missing = "`chatproof faults list` needs orjson, which is not installed"
+    expected = f"chatproof: {missing}: install chatproof with its extra [server]"
     assert (2, expected) == (result.returncode, result.stderr.splitlines()[-1])
 
 

@@ -278,7 +278,9 @@ def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool
     writes its reports. A second one kills it. quiet: hide its report, and return INTERRUPTED after an interrupt.
     """
     if find_spec("locust") is None:
-        raise click.UsageError("`chatproof load` requires locust: pip install 'chatproof[load]'")
+        raise click.UsageError(
+            "`chatproof load` needs locust, which is not installed: install chatproof with its extra [load]"
+        )
     command = [*python_command("locust"), *arguments]
     output = subprocess.DEVNULL if quiet else None
     child = python_environment(environment)
