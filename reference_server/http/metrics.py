@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
-from openapi.exposition import PROMETHEUS_TYPE, HistogramCounts, MetricFamily, write_metrics
+from openapi.metrics.exposition import PROMETHEUS_TYPE, HistogramCounts, MetricFamily, write_metrics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from openapi.exposition import PROMETHEUS_TYPE, HistogramCounts, MetricFamily, write_metrics
+from openapi.metrics.exposition import PROMETHEUS_TYPE, HistogramCounts, MetricFamily, write_metrics
 from reference_server.engine import EngineLoad
 from reference_server.http.metrics import E2E_S, ITL_S, TTFT_S
 from reference_server.tests.app_client import KEY, body, client
