@@ -85,7 +85,7 @@ def summarize_run(results: dict[str, Any], file: Path) -> DeploymentRun:
         command = reproduction.command(row) if row["findings"] else None
         rows[row["id"]] = {
             **{name: row[name] for name in KEPT},
-            "findings": row["findings"][:1],
+            "findings": reproduction.order(row)[:1],
             "command": command,
         }
     target, run = results["target"], results["run"]

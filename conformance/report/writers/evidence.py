@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 RESULTS_FILE: Final = "results.json"
 LONGEST_COMMAND: Final = 1500
 """Characters; a longer command is replaced by one that reads the request from the results."""
+COMPARED_FINDINGS: Final = 100
+"""How many findings of a requirement are compared, to show the one with the shortest command."""
 UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line and paragraph separators, bidirectional controls and lone surrogates."""
 
@@ -67,7 +70,7 @@ def replay_command(identity: str, file: str = RESULTS_FILE, variable: str | None
 
 
 class Reproduction:
-    """Finds the one command that reproduces the first finding of a requirement.
+    """Finds the finding of a requirement that is reproduced by the shortest command, and this command.
 
     file: the results file that the commands name.
     """
@@ -79,17 +82,39 @@ class Reproduction:
         self._variable = results["target"].get("key_variable")
 
     def command(self, row: Mapping[str, Any]) -> str | None:
-        """Return the command; None for a finding that rests on no recorded exchange.
-
-        What compares several answers is reproduced by `chatproof replay`, which sends all of their requests.
-        """
-        first = row["findings"][0]["exchange"] if row["findings"] else None
-        if first is None or first not in self._exchanges:
+        """Return the command; None for a finding that rests on no recorded exchange."""
+        first = self.first_finding(row)
+        if first is None or first["exchange"] not in self._exchanges:
             return None
-        check = self._checks.get(row["check"])
-        if check is not None and check.is_relation:
+        if self._compares(row):
             return replay_command(row["id"], self._file, self._variable)
-        return repeat_command(self._exchanges[first], self._file, self._variable)
+        return repeat_command(self._exchanges[first["exchange"]], self._file, self._variable)
+
+    def first_finding(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the finding to show first: of the exchange with the shortest request, among the first ones.
+
+        What compares several answers is reproduced by `chatproof replay`, which sends all of their requests: its first
+        finding is as good as another.
+        """
+        findings = row["findings"][:COMPARED_FINDINGS]
+        if not findings or self._compares(row):
+            return findings[0] if findings else None
+        return min(findings, key=lambda finding: self._request_length(finding["exchange"]))
+
+    def order(self, row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return all findings of a requirement, the one to show first in front."""
+        first = self.first_finding(row)
+        return [] if first is None else [first, *(item for item in row["findings"] if item is not first)]
+
+    def _compares(self, row: Mapping[str, Any]) -> bool:
+        check = self._checks.get(row["check"])
+        return check is not None and check.is_relation
+
+    def _request_length(self, exchange: str) -> float:
+        if exchange not in self._exchanges:
+            return math.inf
+        request = self._exchanges[exchange]["request"]
+        return len(str(request["body"])) + sum(len(value) for _, value in request["headers"])
 
 
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:

@@ -114,7 +114,7 @@ def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[s
                     "exchange_id": exchange_ids.get(finding["exchange"]),
                     **{name: _plain(finding[name]) for name in ("where", "expected", "got")},
                 }
-                for number, finding in enumerate(row["findings"][:MAX_FINDINGS], 1)
+                for number, finding in enumerate(reproduction.order(row)[:MAX_FINDINGS], 1)
             ],
         }
 
