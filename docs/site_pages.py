@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from chatproof import COMMANDS, CommandGroup, main
+from chatproof import main
+from chatproof.command_table import COMMANDS, CommandGroup
 from conformance.judge.check_registry import gather_checks
 from conformance.proof.mutants.mutant import gather_mutants
 from conformance.proof.recorded_run import read_recorded_run

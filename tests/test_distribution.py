@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("openapi", "conformance", "reference_server", "loadtests")
+PACKAGES = ("chatproof/", "openapi/", "conformance/", "reference_server/", "loadtests/")
 MOST_WHEEL_MB, MOST_SDIST_MB = 9, 10
 MODULES = {"beautifulsoup4": "bs4", "markdown-it-py": "markdown_it", "pyyaml": "yaml"}
 """The modules of distributions that have another name."""
@@ -57,7 +57,7 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_test(built: Path) -> No
         metadata = wheel.read(next(name for name in names if name.endswith("/METADATA"))).decode()
     content = {name for name in names if ".dist-info/" not in name}
     expected = {name for name in tracked() if name.startswith(PACKAGES) and "/tests/" not in name}
-    assert {"chatproof.py", "chatproof_pytest.py", *expected} == content
+    assert {"chatproof_pytest.py", *expected} == content
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert f"\nVersion: {project['version']}\n" in metadata
@@ -126,7 +126,11 @@ def test_the_plain_installation_has_everything_that_the_suite_imports() -> None:
     """Without this, an import of the server's packages breaks every command of a user who has not installed them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = {re.split(r"[<>=~;\[ ]", line)[0] for line in project["dependencies"]}
-    known = {MODULES.get(name, name.replace("-", "_")) for name in names} | INDIRECT | {*PACKAGES, "chatproof"}
+    known = (
+        {MODULES.get(name, name.replace("-", "_")) for name in names}
+        | INDIRECT
+        | {name.removesuffix("/") for name in PACKAGES}
+    )
     for path in map(ROOT.__truediv__, tracked()):
         parts = path.relative_to(ROOT).parts
         if path.suffix == ".py" and parts[0] in ("openapi", "conformance") and "tests" not in parts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from chatproof import COMMANDS, CommandGroup
+from chatproof.command_table import COMMANDS, CommandGroup
 from conformance.judge.check_registry import gather_checks
 from openapi.contract.contract import names
 

@@ -63,6 +63,8 @@ def new(
     except ContractError as error:
         _stop(str(error))
     _write(text, out)
+    if out is None:
+        click.echo("chatproof: the dialect file is on standard output; --out FILE writes it to a file", err=True)
 
 
 @click.command(name="docs")
