@@ -150,7 +150,7 @@ def _read(dialect: str) -> RecordedRun:
 
 
 def _escape(text: str) -> str:
-    """Return a text in which nothing but code in backticks has a meaning for Markdown."""
+    """Return a string in which nothing but code in backticks has a meaning for Markdown."""
     parts = text.split("`")
     for number in range(0, len(parts), 2):
         for character in "\\*_[]<>|#":

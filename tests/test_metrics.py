@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.tests.report.test_writers import CONTROL, HOSTILE
 from loadtests.errors import UsageError
 from loadtests.report.extra_reports import parse_reports, write_extra_reports
 from loadtests.report.measured_metrics import list_metrics, write_openmetrics, write_otlp
@@ -23,6 +24,7 @@ from openapi.contract.contract import load
 from openapi.metrics.exposition import HistogramCounts
 from reference_server.engine import EngineLoad
 from reference_server.http.metrics import ServerMetrics
+from reference_server.tests.http.test_metrics import SAMPLE
 from reference_server.tests.scripted_engine import ScriptedEngine
 
 if TYPE_CHECKING:
@@ -108,6 +110,17 @@ def test_openmetrics_has_the_figures_of_the_results(results: dict[str, Any]) -> 
     if find_spec("prometheus_client") is not None:
         parser = import_module("prometheus_client.openmetrics.parser")
         assert set(families) == {family.name for family in parser.text_string_to_metric_families(text)}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_of_a_server_adds_a_line_or_a_label(results: dict[str, Any], text: str) -> None:
+    results["target"]["model"] = text
+    results["failures"][0]["kind"] = text
+    lines = write_openmetrics(results).splitlines()
+    assert [] == [line for line in lines if not line.startswith("# ") and SAMPLE.fullmatch(line) is None]
+    assert len(write_openmetrics({**results, "target": {**results["target"], "model": "m"}}).splitlines()) == len(lines)
+    assert not CONTROL.search("".join(lines))
+    assert json.loads(write_otlp(results))
 
 
 def test_otlp_has_the_same_figures(results: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ formats. They differ in the names of counters and in the last line.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 PROMETHEUS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Kind = Literal["counter", "gauge", "histogram"]
 
 
@@ -85,7 +87,9 @@ def _escape(text: str) -> str:
 
 
 def _escape_help(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
+    """Return a text on one line, without characters that control a terminal or cannot be encoded."""
+    printable = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return printable.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def _format(value: float) -> str:

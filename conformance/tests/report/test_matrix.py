@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
 from conformance.errors import UsageError
 from conformance.report.comparison import deployment_runs, matrix_markdown, matrix_page
 from conformance.report.comparison.deployment_matrix import compare_deployments, format_time
 from conformance.report.comparison.deployment_runs import read_deployments
+from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
 from conformance.report.results import to_json
 from conformance.tests.report.judgements import results_with_failures
@@ -119,6 +122,11 @@ def test_no_text_of_a_server_can_act_in_any_form(tmp_path: Path, read_good: Call
     assert all(value.startswith("#") for value in read.values("href"))
     assert not [attribute for _, given in read.elements for attribute in given if attribute.startswith("on")]
     assert not CONTROL.search(page)
+    shown = io.StringIO()
+    for table in matrix_tables(matrix):
+        Console(file=shown, width=100, highlight=False).print(table)
+    assert not CONTROL.search(shown.getvalue())
+    assert json.loads(MATRIX_WRITERS["json"](matrix))
     markdown = matrix_markdown.write(matrix)
     assert not CONTROL.search(markdown)
     rest = outside_code(markdown)
