@@ -87,7 +87,7 @@ def _escape(text: str) -> str:
 
 
 def _escape_help(text: str) -> str:
-    """Return a text on one line, without characters that control a terminal or cannot be encoded."""
+    """Return a string on one line, without characters that control a terminal or cannot be encoded."""
     printable = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     return printable.replace("\\", "\\\\").replace("\n", "\\n")
 

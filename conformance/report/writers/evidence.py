@@ -96,7 +96,7 @@ class Reproduction:
         What compares several answers is reproduced by `chatproof replay`, which sends all of their requests: its first
         finding is as good as another.
         """
-        findings = row["findings"][:COMPARED_FINDINGS]
+        findings: list[Mapping[str, Any]] = row["findings"][:COMPARED_FINDINGS]
         if not findings or self._compares(row):
             return findings[0] if findings else None
         return min(findings, key=lambda finding: self._request_length(finding["exchange"]))
