@@ -134,7 +134,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "show": Command("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
-    "init": Command("openapi.command_options.config_commands:init", "Write a chatproof.toml to begin with."),
+    "init": Command(
+        "openapi.command_options.config_commands:init", "Write a chatproof.toml, waivers and a workflow to begin with."
+    ),
     "config": CommandGroup(
         "Show the options that chatproof.toml and CHATPROOF_* variables set.",
         {
