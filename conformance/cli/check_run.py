@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import Record
     from conformance.report.waivers import Waiver
-    from conformance.report.writers.progress_bar import LiveFailure
-    from conformance.run.session import RunOptions, RunOutcome
+    from conformance.run.session import PreparedRun, RunOptions, RunOutcome
 
 
 def judge_server(
@@ -73,38 +72,43 @@ def judge_server(
                 log.begin(prepared.target.chat_url, prepared.contract.name, prepared.model)
             watchers: tuple[ProgressBar | LiveLog, ...] = (stack.enter_context(ProgressBar(console, expected)), *logged)
 
-            def show_failure(failure: LiveFailure) -> None:
-                for watcher in watchers:
-                    watcher.show_failure(failure)
-
             live = LiveJudging(
                 plan,
                 prepared.model,
-                show_failure,
+                lambda failure: [watcher.show_failure(failure) for watcher in watchers],
                 strict=options.strict,
                 fail_fast=fail_fast,
                 accepted=_accepted(options.waivers, plan),
             )
-
-            def show_progress(record: Record) -> None:
-                live.note(record)
-                for watcher in watchers:
-                    watcher.update(record)
-
-            judging = asyncio.create_task(live.run())
-            try:
-                outcome = await send(prepared, secret, show_progress)
-                for log in logged:
-                    log.end(outcome.results)
-                return outcome
-            finally:
-                judging.cancel()
+            outcome = await _send_watched(prepared, secret, live, watchers)
+            for log in logged:
+                log.end(outcome.results)
+        if live.failing:
+            console.print()  # separates the lines of the run from the report
+        return outcome
 
     outcome = asyncio.run(run())
     if clients:
         outcome = replace(outcome, results=add_clients(outcome.results))
     terminal.write(outcome.results, console, file)
     return outcome
+
+
+async def _send_watched(
+    prepared: PreparedRun, secret: Secret | None, live: LiveJudging, watchers: Iterable[ProgressBar | LiveLog]
+) -> RunOutcome:
+    """Send the plan of a prepared run, and judge its answers meanwhile."""
+
+    def show_progress(record: Record) -> None:
+        live.note(record)
+        for watcher in watchers:
+            watcher.update(record)
+
+    judging = asyncio.create_task(live.run())
+    try:
+        return await send(prepared, secret, show_progress)
+    finally:
+        judging.cancel()
 
 
 def failed_before(
