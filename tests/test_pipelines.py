@@ -157,8 +157,13 @@ def offline(folder: Path) -> dict[str, str]:
     (site / "pip").mkdir(parents=True)
     (site / "pip" / "__init__.py").touch()
     (site / "pip" / "__main__.py").write_text("import sys\nprint('installed:', sys.argv[-1])\n", encoding="utf-8")
+    python = folder / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     places = [site, ROOT, *(Path(place) for place in sys.path if place.endswith("site-packages"))]
-    return {"PYTHONPATH": os.pathsep.join(map(str, places))}
+    return {"PYTHONPATH": os.pathsep.join(map(str, places)), "PATH": path}
 
 
 @pytest.mark.parametrize(("hook", "bad"), [("chatproof-dialect", "id: [\n"), ("chatproof-config", "[check]\nx = 1\n")])
