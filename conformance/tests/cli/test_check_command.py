@@ -11,6 +11,7 @@ import pytest
 
 from conformance.cli import check_command, exit_codes
 from conformance.judge.check_registry import gather_checks
+from conformance.report.results_file import read_results
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 from openapi.contract.contract import names
 
@@ -102,6 +103,7 @@ def test_commands_name_the_variable_that_has_the_key(
 ) -> None:
     monkeypatch.setenv("TEAM_KEY", "a-key-that-is-long-enough")
     words = ("--only", "conversation", "--only", "usage.total-is-sum", "--strict", "--api-key-env", "TEAM_KEY")
+    words += ("--annotate", "server.yaml")
     with FaultyProxy(honest, on_replies(lambda sent, reply: replace(reply, headers={}))) as server:
         result = chatproof("check", server.url, "--dialect", "mindie", *words, "--report", "html=page.html")
         again = chatproof("judge", "results.json", "--report", "json=again.json")
@@ -109,6 +111,8 @@ def test_commands_name_the_variable_that_has_the_key(
     for text in (result.stdout, again.stdout, (result.folder / "again.json").read_text("utf-8")):
         assert "$TEAM_KEY" in text
         assert "$API_KEY" not in text
+    again_results = read_results(result.folder / "again.json")
+    assert ("server.yaml", "TEAM_KEY") == (again_results["run"]["annotate"], again_results["target"]["key_variable"])
     assert "a-key-that-is-long-enough" not in (result.folder / "results.json").read_text("utf-8")
 
 

@@ -304,7 +304,8 @@ def test_every_report_states_how_much_of_the_document_was_judged(read_good: Call
     line = f"100 of {content['document']['sentences']} sentences of mindie-llm-2.3 judged"
     data_or_failures_alone = ["json", "jsonl", "har", "github"]
     assert [kind for kind, text in reports.items() if line not in text] == data_or_failures_alone
-    assert [kind for kind, text in reports.items() if "tools (6), thinking (1)" not in text] == ["json"]
+    undeclared = "tools (6), thinking (1)"
+    assert [kind for kind, text in reports.items() if undeclared not in text] == data_or_failures_alone
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
@@ -317,3 +318,13 @@ def test_no_text_of_a_server_begins_a_workflow_command(read_good: Callable[[str]
     for line in lines:
         assert re.fullmatch(r"::(error|warning) file=[^:,]*,title=[^:,]*::.*", line), line
         assert not CONTROL.search(line)
+
+
+def test_findings_are_shown_at_the_file_that_the_user_names(read_good: Callable[[str], Good]) -> None:
+    content = results_with_failures(read_good("mindie-2.3"))
+    for named, expected in ((None, "results.json"), ("my server.yaml", "my%20server.yaml")):
+        content["run"] |= {} if named is None else {"annotate": named}
+        results_of_run = json.loads(sarif.write(content))["runs"][0]["results"]
+        places = {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results_of_run}
+        assert {expected} == places
+    assert "file=my server.yaml," in workflow_commands.write(content)
