@@ -216,3 +216,17 @@ def test_a_dialect_file_on_standard_output_is_named_on_standard_error(tmp_path: 
         main, ["dialect", "new", str(page), "--extends", "openai", "--id", "acme", "--out", str(tmp_path / "acme.yaml")]
     )
     assert (0, "", f"{tmp_path / 'acme.yaml'}\n") == (written.exit_code, written.stderr, written.stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["load", "http://127.0.0.1:9", "--dialect", "mindie", "--report", "openmetric=x"],
+        ["check", "http://127.0.0.1:9", "--dialect", "mindie", "--report", "jsn=x"],
+        ["matrix", "x.json", "--report", "htm=x"],
+    ],
+)
+def test_an_unknown_kind_of_report_is_one_line_before_anything_is_sent(words: list[str]) -> None:
+    result = CliRunner().invoke(main, words)
+    assert (2, "", 1) == (result.exit_code, result.stdout, result.stderr.count("\n"))
+    assert result.stderr.startswith(f"chatproof: invalid --report {words[-1]!r}: expected KIND=PATH")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from conformance.report.writers import BY_SUFFIX, WRITERS
+from openapi.did_you_mean import suggest
 from openapi.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def parse_options(
         kind, equals, path = option.partition("=")
         if kind not in kinds or not equals or not path:
             expected = f"KIND=PATH, where KIND is one of {', '.join(kinds)}"
-            raise UsageError(f"invalid --report {option!r}: expected {expected}")
+            raise UsageError(f"invalid --report {option!r}: expected {expected}{suggest(kind, kinds)}")
         if any(path == str(other) for _, other in reports):
             raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")
         reports.append((kind, Path(path)))

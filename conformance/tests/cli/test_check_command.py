@@ -102,8 +102,8 @@ def test_commands_name_the_variable_that_has_the_key(
     honest: str, chatproof: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEAM_KEY", "a-key-that-is-long-enough")
-    words = ("--only", "conversation", "--only", "usage.total-is-sum", "--strict", "--api-key-env", "TEAM_KEY")
-    words += ("--annotate", "server.yaml")
+    words = ["--only", "conversation", "--only", "usage.total-is-sum", "--strict", "--api-key-env", "TEAM_KEY"]
+    words += ["--annotate", "server.yaml"]
     with FaultyProxy(honest, on_replies(lambda sent, reply: replace(reply, headers={}))) as server:
         result = chatproof("check", server.url, "--dialect", "mindie", *words, "--report", "html=page.html")
         again = chatproof("judge", "results.json", "--report", "json=again.json")
