@@ -35,6 +35,7 @@ def pytest_load_initial_conftests(
     result = yield
     options = importlib.import_module("conformance.cli.pytest_options")
     options.add_options(parser)
+    early_config.stash[options.COMMANDS] = chatproof.main
     early_config.pluginmanager.register(RequestedSuite(), "chatproof-requested")
     return result
 

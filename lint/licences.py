@@ -1,4 +1,4 @@
-"""Write docs/licences.md: the licence of everything that `pip install 'chatproof[all]'` installs.
+"""Write docs/licences.md: the licence of everything that `pip install '.[all]'` installs.
 
 The licences come from the metadata of the installed packages. `--check` writes nothing, and exits with 1 if the page
 does not list the same packages and licences.
@@ -18,7 +18,7 @@ PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "licences.md"
 HEAD: Final = """# Licences of the dependencies
 
 `python lint/licences.py` writes this page from the metadata of the installed packages, for everything that
-`pip install 'chatproof[all]'` installs on Linux. Versions are in [requirements.lock](../requirements.lock).
+`pip install '.[all]'` installs on Linux. Versions are in [requirements.lock](../requirements.lock).
 
 | package | licence | needed by |
 |---|---|---|
@@ -30,7 +30,7 @@ UNKNOWN: Final = "not stated"
 def list_closure() -> dict[str, str]:
     """Return all packages that are installed with chatproof, each with the extra that needs it ("" without one)."""
     needed: dict[str, str] = {}
-    waiting = [("chatproof", "", extra) for extra in ("", "server", "load")]
+    waiting = [("chatproof", "", extra) for extra in ("", "server", "load", "fuzz")]
     visited: set[tuple[str, str]] = set()
     while waiting:
         name, extra, wanted = waiting.pop(0)

@@ -15,9 +15,9 @@ from packaging.version import Version
 
 LOCK: Final = Path(__file__).resolve().parent.parent / "requirements.lock"
 HEAD: Final = """\
-# Everything that `pip install 'chatproof[all]'` installs on Linux (x86-64) with Python 3.11, with hashes.
+# Everything that `pip install '.[all]'` installs on Linux (x86-64) with Python 3.11, with hashes.
 #
-# Install: python -m pip install --require-hashes -r requirements.lock && python -m pip install --no-deps chatproof
+# Install: python -m pip install --require-hashes -r requirements.lock && python -m pip install --no-deps .
 # Write again, on such a system:
 #   python -m pip install --dry-run --ignore-installed --only-binary :all: --report report.json '.[all]'
 #   python lint/lock.py report.json

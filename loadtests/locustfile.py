@@ -78,7 +78,7 @@ def _init(environment: Environment, **_: Any) -> None:
         session = Session(environment, build_settings(environment.parsed_options))
         register_handlers(environment, session)
     except UsageError as error:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - Locust has not set up logging yet
+        print(f"chatproof: {error}", file=sys.stderr)  # noqa: T201 - Locust has not set up logging yet
         raise SystemExit(USAGE) from None
     environment.chatproof = session  # type: ignore[attr-defined]
     session.register_handlers()

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import chatproof
-from chatproof import main
+from chatproof import lazy_group, main
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_interrupt_that_a_command_does_not_handle_exits_with_130_and_one_line
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(chatproof, "_load", interrupted)
+    monkeypatch.setattr(lazy_group, "load_command", interrupted)
     result = CliRunner().invoke(main, ["checks", "list"])
     assert (130, "chatproof: interrupted\n") == (result.exit_code, result.output)
 
@@ -75,7 +75,7 @@ def test_an_interrupt_that_a_command_does_not_handle_exits_with_130_and_one_line
 @pytest.mark.parametrize("module", ["chatproof", "reference_server"])
 def test_an_interrupt_during_the_first_imports_prints_one_line(module: str, tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
-    paths = os.pathsep.join((str(tmp_path), str(Path(chatproof.__file__).parent)))
+    paths = os.pathsep.join((str(tmp_path), str(Path(chatproof.__file__).parents[1])))
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run([sys.executable, "-m", module], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 130
@@ -88,12 +88,12 @@ def test_an_interrupt_during_the_first_imports_prints_one_line(module: str, tmp_
 )
 def test_sigterm_ends_a_command_like_an_interrupt(interrupts: str) -> None:
     script = (
-        "import os, signal, time, chatproof\n"
+        "import os, signal, time, chatproof.lazy_group\n"
         f"signal.signal(signal.SIGINT, signal.{interrupts})\n"
         "def load_slowly(*_):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    time.sleep(60)\n"
-        "chatproof._load = load_slowly\n"
+        "chatproof.lazy_group.load_command = load_slowly\n"
         "chatproof.main(['checks', 'list'])"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -127,16 +127,15 @@ def test_a_missing_extra_is_reported_with_the_full_name_of_the_command(
     result = CliRunner().invoke(main, words)
     assert (2, True) == (
         result.exit_code,
-        f"`chatproof {name}` needs a_thing, which is not installed: pip install" in result.output,
+        f"`chatproof {name}` needs a_thing, which is not installed: install chatproof with its extra" in result.output,
     )
 
 
 def test_a_module_that_is_missing_when_a_command_runs_is_reported_in_the_same_words() -> None:
     script = "import sys; sys.modules['orjson'] = None; from chatproof import main; main(['faults', 'list'])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    expected = (
-        "chatproof: `chatproof faults list` needs orjson, which is not installed: pip install 'chatproof[server]'"
-    )
+    missing = "`chatproof faults list` needs orjson, which is not installed"
+    expected = f"chatproof: {missing}: install chatproof with its extra [server]"
     assert (2, expected) == (result.returncode, result.stderr.splitlines()[-1])
 
 
@@ -190,3 +189,44 @@ def test_a_full_device_is_one_error_line(words: str) -> None:
     code, errors = shell(f"chatproof {words} >/dev/full")
     assert (2, "chatproof: cannot write the output: No space left on device") == (code, errors.splitlines()[-1])
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "suggestion"),
+    [
+        (["check", "--dialet", "x"], "--dialect"),
+        (["check", "--depht", "x"], "--depth"),
+        (["diff", "--alow-lost"], "--allow-lost"),
+    ],
+)
+def test_a_mistyped_option_suggests_the_closest_one(words: list[str], suggestion: str) -> None:
+    result = CliRunner().invoke(main, words)
+    expected = f"chatproof: No such option: {words[1]}. Did you mean {suggestion!r}?"
+    assert (2, True) == (result.exit_code, result.output.startswith(expected)), result.output
+
+
+def test_a_dialect_file_on_standard_output_is_named_on_standard_error(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Chat completions\n\n| parameter | type |\n|---|---|\n| `top_k` | integer |\n", encoding="utf-8")
+    result = CliRunner().invoke(main, ["dialect", "new", str(page), "--extends", "openai", "--id", "acme"])
+    assert 0 == result.exit_code, result.output
+    assert "id: acme" in result.stdout
+    assert result.stderr.endswith("; --out FILE writes it to a file\n")
+    written = CliRunner().invoke(
+        main, ["dialect", "new", str(page), "--extends", "openai", "--id", "acme", "--out", str(tmp_path / "acme.yaml")]
+    )
+    assert (0, "", f"{tmp_path / 'acme.yaml'}\n") == (written.exit_code, written.stderr, written.stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["load", "http://127.0.0.1:9", "--dialect", "mindie", "--report", "openmetric=x"],
+        ["check", "http://127.0.0.1:9", "--dialect", "mindie", "--report", "jsn=x"],
+        ["matrix", "x.json", "--report", "htm=x"],
+    ],
+)
+def test_an_unknown_kind_of_report_is_one_line_before_anything_is_sent(words: list[str]) -> None:
+    result = CliRunner().invoke(main, words)
+    assert (2, "", 1) == (result.exit_code, result.stdout, result.stderr.count("\n"))
+    assert result.stderr.startswith(f"chatproof: invalid --report {words[-1]!r}: expected KIND=PATH")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema_rs
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from chatproof import main
+from conformance.report import waivers
 from openapi.command_options.config_commands import EXAMPLE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
+ROOT = Path(__file__).resolve().parent.parent
 FILE = """
 [check]
 max-time = "5m"
@@ -130,6 +132,20 @@ def test_init_writes_a_valid_file_and_keeps_one_that_exists(folder: Path) -> Non
     assert 0 == run("init").exit_code
     assert EXAMPLE == (folder / "chatproof.toml").read_text(encoding="utf-8")
     assert "mindie chatproof.toml: [targets.local]" == shown("check", "@local")["--dialect"]
+    assert "waivers.yaml chatproof.toml: [check]" == shown("check")["--waivers"]
+    assert () == waivers.read(folder / "waivers.yaml")
+    workflow = yaml.safe_load((folder / ".github" / "workflows" / "chatproof.yml").read_text("utf-8"))
+    (action,) = [step for step in workflow["jobs"]["conformance"]["steps"] if step.get("uses") == "./.chatproof"]
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    assert set(action["with"]) <= set(inputs)
+
+
+def test_init_keeps_other_files_that_exist(folder: Path) -> None:
+    (folder / "chatproof.toml").unlink()
+    (folder / "waivers.yaml").write_text("[] # ours", encoding="utf-8")
+    result = run("init")
+    assert (0, True) == (result.exit_code, "waivers.yaml exists: it is left as it is" in result.output)
+    assert "[] # ours" == (folder / "waivers.yaml").read_text("utf-8")
 
 
 def test_the_schema_accepts_what_the_commands_accept() -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("openapi", "reference_server", "conformance", "loadtests", "benchmarks", "lint")
+PACKAGES = ("chatproof", "openapi", "reference_server", "conformance", "loadtests", "benchmarks", "docs", "lint")
 MOST_SHARED = 8
 
 

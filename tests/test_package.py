@@ -20,7 +20,7 @@ MOST_MB = 110
 
 
 def plain_closure() -> dict[str, int]:
-    """Return every distribution that `pip install chatproof` installs, with its size in bytes."""
+    """Return every distribution of the plain installation, with its size in bytes."""
     waiting = ["chatproof"]
     sizes: dict[str, int] = {}
     while waiting:

@@ -14,6 +14,7 @@ from rich.table import Table
 from conformance.cli import capability_option, exit_codes
 from conformance.cli.check_run import failed_before, judge_server
 from conformance.cli.click_options import add_options
+from conformance.cli.comparison.second_server import compare_with, read_second_server
 from conformance.cli.options import DEFAULT_DIALECT, EVERY_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
@@ -24,7 +25,7 @@ from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
@@ -42,15 +43,16 @@ if TYPE_CHECKING:
 @click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("url", required=False)
 @add_options(
-    "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability", "--strict",
-    "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait",
-    "--insecure", "--ca-file", "--clients", "--report",
+    "--dialect", "--also", "--against", "--model", "--api-key-env", "--header", "--header-env", "--concurrency",
+    "--only", "--topic", "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability",
+    "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate",
+    "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
     dialect: str | None,
     also: tuple[str, ...],
+    against: str | None,
     model: str | None,
     api_key_env: str | None,
     plain_headers: tuple[str, ...],
@@ -78,6 +80,7 @@ def check(
     insecure: bool,
     ca_file: Path | None,
     clients: bool,
+    annotate: str | None,
     reports: tuple[str, ...],
 ) -> None:
     """Judge a chat-completions server, or the embedded server if no URL is given.
@@ -128,6 +131,8 @@ def check(
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
             started_s=started_s,
+            key_variable=shell_variable(api_key_env),
+            annotate=annotate,
         )
         for contract in contracts:
             require_matching_patterns(contract, only, topics, options.draw)
@@ -135,6 +140,10 @@ def check(
                 contract, options.capabilities
             )  # refuse an unknown name before the start
         require_matching_waivers(options.waivers, (*contracts, *map(load_contract, options.also)))
+        if against is not None and (url is None or len(contracts) > 1 or list_only or dry_run):
+            raise UsageError("--against needs a URL and one dialect, and is not for --list and --dry-run")
+        first_file = next(path for kind, path in files[contracts[0].name] if kind == "json")
+        second = None if against is None else read_second_server(against, options, first_file)
         codes: list[int] = []
         for contract in contracts:
             options = replace(options, dialect=contract.location, started_s=time.monotonic() if codes else started_s)
@@ -149,16 +158,22 @@ def check(
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
                 try:
                     file = next(str(path) for kind, path in files[contract.name] if kind == "json")
-                    outcome = judge_server(options, secret, console, file=file, clients=clients, fail_fast=fail_fast)
+                    logs = report_files.live_logs(files[contract.name])
+                    outcome = judge_server(
+                        options, secret, console, file=file, clients=clients, fail_fast=fail_fast, logs=logs
+                    )
                 except Unreachable as error:  # a pipeline that expects the reports must find them
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(requested[contract.name], results, console)
                     raise
             # A run without any exchange must not replace the results of an earlier one.
-            written = files if outcome.results["exchanges"] else requested
-            report_files.write_reports(written[contract.name], outcome.results, console)
+            written = (files if outcome.results["exchanges"] else requested)[contract.name]
+            left = [(kind, path) for kind, path in written if path not in logs]
+            report_files.write_reports(left, outcome.results, console)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
+            if second is not None:
+                compare_with(second, options.url, outcome.results, first_file, console)
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
     sys.exit(exit_codes.worst(codes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,11 +17,13 @@ from conformance.report import waivers
 from conformance.report.results_file import read_results
 from conformance.report.writers import terminal
 from conformance.report.writers.evidence import RESULTS_FILE
+from conformance.report.writers.logs.json_lines import LiveLog
 from conformance.report.writers.progress_bar import ProgressBar
 from conformance.run.live_judging import LiveJudging
 from conformance.run.session import prepare_server, send
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from rich.console import Console
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import Record
     from conformance.report.waivers import Waiver
-    from conformance.run.session import RunOptions, RunOutcome
+    from conformance.run.session import PreparedRun, RunOptions, RunOutcome
 
 
 def judge_server(
@@ -40,10 +43,12 @@ def judge_server(
     file: str = RESULTS_FILE,
     clients: bool = False,
     fail_fast: bool = False,
+    logs: Iterable[Path] = (),
 ) -> RunOutcome:
     """Judge one server by one dialect, and print the progress and the results.
 
-    file: where the results will be written, for the commands that read them.
+    file: where the results will be written, for the commands that read them. logs: files for JSON lines, which grow
+    during the run.
     """
 
     async def run() -> RunOutcome:
@@ -61,31 +66,49 @@ def judge_server(
         )
         console.print(line, soft_wrap=True)
         expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))
-        with ProgressBar(console, expected) as bar:
+        with ExitStack() as stack:
+            logged = [stack.enter_context(LiveLog(path)) for path in logs]
+            for log in logged:
+                log.begin(prepared.target.chat_url, prepared.contract.name, prepared.model)
+            watchers: tuple[ProgressBar | LiveLog, ...] = (stack.enter_context(ProgressBar(console, expected)), *logged)
+
             live = LiveJudging(
                 plan,
                 prepared.model,
-                bar.show_failure,
+                lambda failure: [watcher.show_failure(failure) for watcher in watchers],
                 strict=options.strict,
                 fail_fast=fail_fast,
                 accepted=_accepted(options.waivers, plan),
             )
-
-            def show_progress(record: Record) -> None:
-                live.note(record)
-                bar.update(record)
-
-            judging = asyncio.create_task(live.run())
-            try:
-                return await send(prepared, secret, show_progress)
-            finally:
-                judging.cancel()
+            outcome = await _send_watched(prepared, secret, live, watchers)
+            for log in logged:
+                log.end(outcome.results)
+        if live.failing:
+            console.print()  # separates the lines of the run from the report
+        return outcome
 
     outcome = asyncio.run(run())
     if clients:
         outcome = replace(outcome, results=add_clients(outcome.results))
     terminal.write(outcome.results, console, file)
     return outcome
+
+
+async def _send_watched(
+    prepared: PreparedRun, secret: Secret | None, live: LiveJudging, watchers: Iterable[ProgressBar | LiveLog]
+) -> RunOutcome:
+    """Send the plan of a prepared run, and judge its answers meanwhile."""
+
+    def show_progress(record: Record) -> None:
+        live.note(record)
+        for watcher in watchers:
+            watcher.update(record)
+
+    judging = asyncio.create_task(live.run())
+    try:
+        return await send(prepared, secret, show_progress)
+    finally:
+        judging.cancel()
 
 
 def failed_before(

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 DEFAULT_DIALECT: Final = "mindie"
 EVERY_DIALECT: Final = "all"
-REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge")
+REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge", "jsonl", "har", "github")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,13 @@ OPTIONS: Final = {
             "Further dialect to judge by in the same run (repeatable)",
             "NAME",
             repeatable=True,
+            in_pytest=False,
+        ),
+        SuiteOption(
+            "--against",
+            "Second server to judge in the same way and to compare with: its URL, or @NAME for a target of"
+            " chatproof.toml, which can state its own key and headers; the exit code is that of the first server",
+            "URL",
             in_pytest=False,
         ),
         SuiteOption("--model", "Model to request (default: the first model that the server lists)", "NAME"),
@@ -186,6 +193,12 @@ OPTIONS: Final = {
             "--clients",
             "Let the installed client libraries read the answers; not part of the verdict",
             kind="flag",
+            in_pytest=False,
+        ),
+        SuiteOption(
+            "--annotate",
+            "File of your repository at which the reports sarif and github show the findings (default: results.json)",
+            "FILE",
             in_pytest=False,
         ),
         SuiteOption(

@@ -10,21 +10,30 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+import pytest
+
+from conformance.cli.check_command import check
 from conformance.cli.options import OPTIONS, SuiteOption
+from openapi.command_options import config_file
 from openapi.command_options.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
-
 PREFIX: Final = "--chatproof-"
 BASE_URL: Final = SuiteOption("--base-url", "Server to judge (default: the embedded server)", "URL")
+COMMANDS: Final = pytest.StashKey[click.Group]()
+"""The command line of chatproof, whose options chatproof.toml sets."""
+CONFIGURED: Final = pytest.StashKey[dict[str, Any]]()
 PYTEST_OPTIONS: Final = {option.name: option for option in (BASE_URL, *OPTIONS.values()) if option.in_pytest}
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add the options of the suite. Names that another plugin has added are left to it."""
+    """Add the options of the suite. Names that another plugin has added are left to it.
+
+    Options that are not given have no value here: `read_option` takes it from chatproof.toml or a variable.
+    """
     group = parser.getgroup("chatproof", "conformance of a chat-completions server (pytest --pyargs conformance.suite)")
     for option in PYTEST_OPTIONS.values():
         prefixed, settings = f"{PREFIX}{option.name.removeprefix('--')}", {**_settings(option), "dest": _dest(option)}
@@ -38,13 +47,32 @@ def add_options(parser: pytest.Parser) -> None:
 def read_option(config: pytest.Config, name: str) -> Any:
     """Return the value of an option of the suite by its name on the command line of `chatproof`.
 
-    The base URL may also be given by an option of that name which another plugin has added.
+    An option that is not given has the value that `chatproof check` would use: of a CHATPROOF_ variable, the target
+    that the base URL names, or chatproof.toml. The base URL may also be given by an option of that name which another
+    plugin has added. Raise click.UsageError for an invalid value in the file or a variable.
     """
     option = PYTEST_OPTIONS[name]
     value = config.getoption(_dest(option))
-    if option is BASE_URL and value is None:
-        return config.getoption("base_url", None)
-    return value
+    if option is BASE_URL:
+        return _configured(config)[config_file.URL]
+    is_given = value is not None and value is not False and value != []  # a given 0 is a value
+    return value if is_given else _configured(config)[_parameter(option)]
+
+
+def _configured(config: pytest.Config) -> dict[str, Any]:
+    """Return the values of all parameters of `chatproof check` as the file and the variables set them."""
+    if CONFIGURED not in config.stash:
+        url = config.getoption(_dest(BASE_URL)) or config.getoption("base_url", None)
+        parent = click.Context(config.stash[COMMANDS])
+        config_file.connect_options(check)
+        defaults = config_file.read_defaults(check, "check")
+        context = check.make_context("check", [url] if url else [], parent=parent, default_map=defaults)
+        config.stash[CONFIGURED] = context.params
+    return config.stash[CONFIGURED]
+
+
+def _parameter(option: SuiteOption) -> str:
+    return option.parameter or option.name.removeprefix("--").replace("-", "_")
 
 
 def _dest(option: SuiteOption) -> str:
@@ -60,11 +88,11 @@ def _settings(option: SuiteOption) -> dict[str, Any]:
     if option.repeatable:
         return {**settings, "action": "append", "default": []}
     if option.kind in ("integer", "number"):
-        settings |= {"type": _number(option), "default": option.default}
+        settings |= {"type": _number(option)}
     if option.kind == "duration":
-        settings |= {"type": _duration(option), "default": option.default}
+        settings |= {"type": _duration(option)}
     if option.kind == "choice":
-        settings |= {"choices": option.choices, "default": option.default}
+        settings |= {"choices": option.choices}
     if option.default:
         default = option.default if isinstance(option.default, str) else _shown(option.default, option.kind)
         settings["help"] += f" (default: {default})"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from conformance.cli import capability_option
@@ -32,7 +33,7 @@ from conformance.report.verdict import Outcome, row_fails
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify
+from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.drafting import require_matching_patterns
 from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.contract.contract import Keyword
@@ -109,6 +110,7 @@ class JudgingSession:
             waivers=accepted,
             wait_s=option("--wait"),
             headers=given_headers,
+            key_variable=shell_variable(option("--api-key-env")),
         )
 
     def send(self, assertions: list[Assertion]) -> None:
@@ -229,6 +231,8 @@ def _report_errors(action: Callable[[], None]) -> None:
         action()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    except click.ClickException as error:  # in chatproof.toml, or in a variable
+        raise pytest.UsageError(" ".join(error.format_message().split())) from error
     except Unreachable as error:
         line = error.with_hint("--wait-for-server") if isinstance(error, ServerNotListening) else str(error)
         pytest.exit(f"chatproof: {line}", returncode=UNREACHABLE)

@@ -31,7 +31,9 @@ class ExpectedCost:
         """Describe the cost in words. latency_s: how long an answer takes, if it is known."""
         tokens = f"{self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens"
         line = f"usually about {self.requests} requests, {tokens}"
-        return line if latency_s is None else f"{line}, {self.requests * latency_s / concurrency:,.0f} s"
+        if latency_s is None:
+            return line
+        return f"{line}, {max(1.0, self.requests * latency_s / concurrency):,.0f} s"
 
 
 def estimate_cost(plan: Plan) -> ExpectedCost:

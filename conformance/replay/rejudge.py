@@ -117,6 +117,8 @@ def rebuild(
         strict=run["strict"] if strict is None else strict,
         verify=results["target"]["tls_verified"],
         waivers=waivers,
+        key_variable=results["target"].get("key_variable"),
+        annotate=run.get("annotate"),
     )
     first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {})
     record = replace(

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
+from conformance.client.curl import KEY_VARIABLE
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.report.recorded_exchanges import RecordedExchanges
 
@@ -43,6 +44,8 @@ class RunFacts:
     draw: Draw = NOTHING
     depth: Depth = "standard"
     known: tuple[str, ...] = ()  # all capabilities of the dialect
+    annotate: str | None = None  # the file at which code-scanning pages show the findings
+    key_variable: str | None = None  # the environment variable with the API key
 
 
 def build_results(
@@ -53,6 +56,7 @@ def build_results(
     coverage: how many sentences of the document were judged.
     """
     document, declaration = contract.document, facts.declaration
+    durations_s = {item.id: item.response.ended_at_s for item in record.exchanges.values() if item.response}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
@@ -68,6 +72,7 @@ def build_results(
                 for name in sorted({*declaration.declared, *declaration.denied, *facts.known})
             },
             "tls_verified": not facts.insecure,
+            **({} if facts.key_variable is None else {"key_variable": facts.key_variable}),
         },
         "run": {
             "started_at": facts.started_at,
@@ -82,20 +87,25 @@ def build_results(
             "depth": facts.depth,
             "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
+            **({} if facts.annotate is None else {"annotate": facts.annotate}),
         },
         "verdict": report.verdict.value,
         "counts": report.counts,
         "causes": list_causes(report.rows),
         "document": coverage,
         "requirements": [
-            {**_row(row, fails=report.fails(row, strict=facts.strict)), **_analogy(row, contract)}
+            {
+                **_row(row, fails=report.fails(row, strict=facts.strict)),
+                "duration_s": round(sum(durations_s.get(name, 0.0) for name in row.seen), 3),
+                **_analogy(row, contract),
+            }
             for row in report.rows
         ],
         "missing": [
             {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
             for (scenario, step), reason in record.missing.items()
         ],
-        "exchanges": RecordedExchanges(record.exchanges.values()),
+        "exchanges": RecordedExchanges(record.exchanges.values(), facts.key_variable or KEY_VARIABLE),
     }
 
 

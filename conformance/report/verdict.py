@@ -79,7 +79,10 @@ class LocatedFinding:
 
 @dataclass(frozen=True, slots=True)
 class RequirementRow:
-    """One requirement and its outcome. `exchanges` is the number of judgements that it rests on."""
+    """One requirement and its outcome. `exchanges` is the number of judgements that it rests on.
+
+    seen: the ids of the exchanges of these judgements.
+    """
 
     id: str
     check: str
@@ -93,6 +96,7 @@ class RequirementRow:
     note: str  # why it was not judged, what was seen, or the internal error
     waiver: Waiver | None = None
     causes: tuple[str, ...] = ()  # the requirements whose failure explains this one, the main one first
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,7 @@ def _judged_row(group: list[Judgement]) -> RequirementRow:
         findings=findings,
         exchanges=len(observed),
         note=note,
+        seen=tuple(dict.fromkeys(name for judgement in group for name in judgement.exchanges)),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError, UsageError
 from openapi.api_key import ApiKeyError, read_api_key
+from openapi.extra_headers import VARIABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,11 @@ def read_secret(variable: str | None) -> Secret | None:
         return None if key is None else Secret(key)
     except HarnessError as error:
         raise UsageError(f"--api-key-env {variable}: {error}") from error
+
+
+def shell_variable(variable: str | None) -> str | None:
+    """Return the variable as a shell can name it in a command; None if it cannot, or without a variable."""
+    return variable if variable and VARIABLE.fullmatch(variable) else None
 
 
 def read_verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:

@@ -66,7 +66,7 @@ def require_packages() -> None:
     if missing:
         raise UsageError(
             f"the embedded server needs {', '.join(missing)}: "
-            "pip install 'chatproof[server]', or give the URL of a server"
+            "install chatproof with its extra [server], or give the URL of a server"
         )
 
 

@@ -49,7 +49,7 @@ class LiveJudging:
         self,
         plan: Plan,
         model: str,
-        on_failure: Callable[[LiveFailure], None],
+        on_failure: Callable[[LiveFailure], object],
         *,
         strict: bool = False,
         fail_fast: bool = False,

@@ -74,6 +74,8 @@ class RunOptions:
     wait_s: how long to wait for a server that is still starting.
     headers: sent with every request, for a gateway in front of the server.
     started_s: when the command began, on the monotonic clock; its time limit counts from then.
+    key_variable: the environment variable with the API key, for the commands that reports show.
+    annotate: the file at which code-scanning pages show the findings.
     """
 
     url: str
@@ -92,6 +94,8 @@ class RunOptions:
     wait_s: float = 0.0
     headers: tuple[GatewayHeader, ...] = ()
     started_s: float = field(default_factory=time.monotonic)
+    key_variable: str | None = None
+    annotate: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes the repr of a task's result: 228 MB
@@ -344,6 +348,8 @@ def conclude(
         started_at=started_at,
         duration_s=duration_s,
         insecure=options.verify is False,
+        key_variable=options.key_variable,
+        annotate=options.annotate,
     )
     sent = {judgement.assertion.requirement.id for judgement in judgements if judgement.exchanges}
     coverage = count_sentences(prepared.contract, plan, report.rows, sent, exhausted=record.exhausted is not None)

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from loadtests.cli.locust_arguments import split_arguments
 from loadtests.cli.reachability import check_listening, wait_until_ready
 from loadtests.errors import UnreachableError, UsageError
+from loadtests.report.extra_reports import parse_reports
 from loadtests.report.results import INTERNAL_ERROR
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
@@ -25,7 +26,7 @@ from openapi.command_options.duration import Duration, format_duration
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -152,7 +153,7 @@ def load(
     """
     url, more = parse_locust_arguments(url, more)
     require_dialect(url)
-    check_out_folder(options["out"])
+    check_places(options["out"], options.get("report", ()))
     arguments = [
         *("-f", str(LOCUSTFILE)),
         *("--seconds", str(seconds), "--warm-up", str(warm_up)),
@@ -202,9 +203,10 @@ def require_dialect(url: str | None) -> None:
         raise click.UsageError(f"missing --dialect: expected one of {', '.join(sorted(names()))}")
 
 
-def check_out_folder(out: str | None) -> None:
+def check_places(out: str | None, reports: Iterable[str]) -> None:
     """Raise click.UsageError if reports cannot be written; Locust, which writes there too, would print a traceback."""
     try:
+        parse_reports(reports)
         if out:
             prepare_folder(out)
     except UsageError as error:
@@ -278,7 +280,9 @@ def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool
     writes its reports. A second one kills it. quiet: hide its report, and return INTERRUPTED after an interrupt.
     """
     if find_spec("locust") is None:
-        raise click.UsageError("`chatproof load` requires locust: pip install 'chatproof[load]'")
+        raise click.UsageError(
+            "`chatproof load` needs locust, which is not installed: install chatproof with its extra [load]"
+        )
     command = [*python_command("locust"), *arguments]
     output = subprocess.DEVNULL if quiet else None
     child = python_environment(environment)
@@ -306,5 +310,5 @@ def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool
     if interrupted:
         click.echo("Interrupted before the test began.", err=True)
         return INTERRUPTED
-    click.echo(f"Error: Locust was terminated by {signal.Signals(-code).name}.", err=True)
+    click.echo(f"chatproof: Locust was terminated by {signal.Signals(-code).name}.", err=True)
     return INTERNAL_ERROR

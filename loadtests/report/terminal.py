@@ -62,7 +62,7 @@ def _print_progress(environment: Environment, tally: Tally, describe_progress: C
 
 def print_error(text: str) -> None:
     """Print an error of the load test itself."""
-    sys.stderr.write(f"Error: {text}\n")
+    sys.stderr.write(f"chatproof: {text}\n")
 
 
 def print_report(results: dict[str, Any], out: Path | None) -> None:

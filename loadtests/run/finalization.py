@@ -14,6 +14,7 @@ from loadtests.measure.latency import DEFINITIONS
 from loadtests.measure.locust_rows import METHOD
 from loadtests.measure.requests_csv import RequestsCsv
 from loadtests.report import terminal
+from loadtests.report.extra_reports import write_extra_reports
 from loadtests.report.measurement import Measurement
 from loadtests.report.results import INTERNAL_ERROR, build_results
 from loadtests.run import web_tab
@@ -122,8 +123,10 @@ class _Finalizer:
             except OSError as error:
                 errors.append(f"{error.filename or out}: {error.strerror}")
         terminal.print_report(results, None if errors else out)
+        errors = [f"--out {message}" for message in errors]
+        errors += [f"--report {message}" for message in write_extra_reports(self._session.settings.reports, results)]
         for message in errors:
-            terminal.print_error(f"--out {message} (exit code {INTERNAL_ERROR})")
+            terminal.print_error(f"{message} (exit code {INTERNAL_ERROR})")
         return INTERNAL_ERROR if errors else int(results["exit_code"])
 
 

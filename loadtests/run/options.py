@@ -65,6 +65,13 @@ OPTIONS: Final = (
     Option("give-up-after", "N", ABORT_AFTER, "Number of requests before --give-up-share applies."),
     Option("give-up-count", "N", None, "Abort the test when more requests than this have failed."),
     Option("sample", "N", 20, "Check one stream in N against the contract's rules; 0: none."),
+    Option(
+        "report",
+        "KIND=PATH",
+        (),
+        "Further report, repeatable: openmetrics=FILE, or otlp=FILE or otlp=URL for OpenTelemetry.",
+        web=False,
+    ),
     Option("out", "FOLDER", "", "Folder for results.json, report.html and requests.csv.", web=False),
 )
 TIMES: Final = (

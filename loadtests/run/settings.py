@@ -15,6 +15,7 @@ from loadtests.client.transport import Endpoint
 from loadtests.errors import UsageError
 from loadtests.measure.abort_limits import AbortLimits
 from loadtests.measure.objectives import parse as parse_objective
+from loadtests.report.extra_reports import parse_reports
 from loadtests.report.measurement import LoadPlan
 from loadtests.run.options import ABORT_AFTER
 from loadtests.run.report_folder import prepare_folder
@@ -70,6 +71,7 @@ class LoadSettings:
     abort_limits: AbortLimits | None
     sample: int
     out: Path | None
+    reports: tuple[tuple[str, str], ...] = ()
 
     @property
     def open_loop(self) -> bool:
@@ -147,6 +149,7 @@ def build_settings(options: Namespace) -> LoadSettings:
         abort_limits=_build_abort_limits(options),
         sample=options.sample,
         out=prepare_folder(options.out) if options.out else None,
+        reports=parse_reports(options.report),
     )
 
 

@@ -27,7 +27,7 @@ max-time = "20m"
 report = ["html=chatproof.html"]
 # depth = "quick"
 # strict = true
-# waivers = "waivers.yaml"
+waivers = "waivers.yaml"
 
 # `chatproof check @local` takes the URL and the options of this table.
 [targets.local]
@@ -35,20 +35,60 @@ url = "http://127.0.0.1:8000"
 dialect = "mindie"
 # api-key-env = "MY_KEY"
 """
+WAIVERS: Final = """\
+# Known failures to accept. A waiver that has expired, or that no failure needs, fails the run.
+#
+# - id: stream.done-last
+#   reason: the gateway drops it, ticket 123
+#   owner: platform team
+#   expires: 2026-12-31
+[]
+"""
+WORKFLOW: Final = """\
+# Judges the server @local of chatproof.toml. docs/ci.md of chatproof explains the action.
+name: conformance
+on: [push, pull_request]
+jobs:
+  conformance:
+    runs-on: ubuntu-latest
+    permissions: {contents: read}
+    steps:
+      - uses: actions/checkout@v4
+      - name: Start the server
+        run: echo "replace this line by the command that starts your server in the background"; exit 1
+      - name: Get chatproof
+        uses: actions/checkout@v4
+        with:
+          repository: OWNER/chatproof  # your copy of chatproof
+          path: .chatproof
+      - uses: ./.chatproof
+        with:
+          url: "@local"
+          arguments: --wait 5m
+          annotate: chatproof.toml
+"""
+OTHER_FILES: Final = {"waivers.yaml": WAIVERS, ".github/workflows/chatproof.yml": WORKFLOW}
+"""What `init` writes next to the configuration file."""
 SCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 @click.command(name="init")
 def init() -> None:
-    """Write a chatproof.toml to begin with into the working directory. A file that exists is kept."""
+    """Write files to begin with: chatproof.toml, waivers.yaml and a workflow for GitHub. Files that exist are kept."""
     path = config_file.config_path()
     if path.exists():
         raise click.UsageError(f"{path} exists: it is left as it is")
-    try:
-        write_whole_text(path, EXAMPLE)
-    except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror}") from error
-    click.echo(f"{path} written: `chatproof check @local` judges the server that it names")
+    for other, text in ((path, EXAMPLE), *((path.parent / name, text) for name, text in OTHER_FILES.items())):
+        if other.exists():
+            click.echo(f"{other} exists: it is left as it is")
+            continue
+        try:
+            other.parent.mkdir(parents=True, exist_ok=True)
+            write_whole_text(other, text)
+        except OSError as error:
+            raise click.UsageError(f"cannot write {other}: {error.strerror}") from error
+        click.echo(f"{other} written")
+    click.echo(f"`chatproof check @local` judges the server that {path} names")
 
 
 @click.command(name="show")
@@ -61,6 +101,8 @@ def show(command: str, target: str | None) -> None:
     given = [target] if target else []
     defaults = config_file.read_defaults(chosen, command)
     read = chosen.make_context(command, given, parent=context.find_root(), default_map=defaults)
+    for name in config_file.read_config().get(config_file.TARGETS, {}):
+        config_file.read_target(read, f"@{name}")  # reports a mistake in any target
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("option", "value", "from"):
         table.add_column(column, overflow="fold")

@@ -94,11 +94,24 @@ def _use_target(context: click.Context, _parameter: click.Parameter, value: str 
     """Return the URL of the target that `@NAME` stands for, and use its options as defaults."""
     if value is None or not value.startswith("@"):
         return value
+    url, values, place = read_target(context, value)
+    context.default_map = {**(context.default_map or {}), **values}
+    context.meta[TARGETS] = (place, set(values))
+    return url
+
+
+def read_target(context: click.Context, value: str) -> tuple[str, dict[str, Any], str]:
+    """Return the URL of the target that `@NAME` stands for, its options by parameter, and its place in the file.
+
+    Raise ConfigError for an unknown target, or one that has an invalid option.
+    """
     targets, name = read_config().get(TARGETS, {}), value.removeprefix("@")
     if name not in targets:
         known = f"it has {', '.join(sorted(targets))}" if targets else "it has no targets"
         raise ConfigError(f"unknown target {value!r}: {config_path()}: {known}{suggest(name, targets)}")
     place = f"{config_path()}: [{TARGETS}.{name}]"
+    if not isinstance(targets[name], dict):
+        raise ConfigError(f"{place}: expected a table")
     table = dict(targets[name])
     url = table.pop(URL, None)
     if not isinstance(url, str):
@@ -108,9 +121,7 @@ def _use_target(context: click.Context, _parameter: click.Parameter, value: str 
     values = _by_parameter(
         {key: item for key, item in table.items() if key in own or key not in others}, context.command, place
     )
-    context.default_map = {**(context.default_map or {}), **values}
-    context.meta[TARGETS] = (place, set(values))
-    return url
+    return url, values, place
 
 
 def _options_of_other_commands(context: click.Context) -> set[str | None]:

@@ -63,7 +63,8 @@ def new(
     except ContractError as error:
         _stop(str(error))
     _write(imported.text, out)
-    click.echo(f"{imported.summary}; check it with: chatproof dialect check {out or 'FILE'}", err=True)
+    where = f"check it with: chatproof dialect check {out}" if out else "--out FILE writes it to a file"
+    click.echo(f"chatproof: {imported.summary}; {where}", err=True)
 
 
 @click.command(name="docs")

@@ -63,7 +63,11 @@ def _explain(name: str, error: BaseException) -> str:
     kind = name.partition(":")[0]
     if kind == "npu" and sys.modules.get(NPU) is None:
         installed = NPU in sys.modules or importlib.util.find_spec(NPU) is not None
-        return "torch_npu does not load" if installed else "torch_npu is not installed: pip install 'chatproof[npu]'"
+        return (
+            "torch_npu does not load"
+            if installed
+            else "torch_npu is not installed: install chatproof with its extra [npu]"
+        )
     return "torch has no such device" if "device string" in str(error) else _first_line(error)
 
 

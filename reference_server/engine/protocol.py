@@ -140,6 +140,19 @@ class Delta:
     predicted: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EngineLoad:
+    """What an engine does at one moment.
+
+    running, waiting: number of sequences that have a slot, and that wait for one.
+    cache_usage: share of the key-value cache that running sequences fill, 0 to 1.
+    """
+
+    running: int
+    waiting: int
+    cache_usage: float
+
+
 class Generation(Protocol):
     """One request in an engine: an asynchronous iterator of deltas, read by one task on the submitting event loop.
 
@@ -181,6 +194,11 @@ class Engine(Protocol):
 
     @property
     def alive(self) -> bool: ...
+
+    @property
+    def current_load(self) -> EngineLoad | None:
+        """What the engine does now, from any thread; None for an engine that cannot tell."""
+        return None
 
     @property
     def dead(self) -> bool:

@@ -24,6 +24,7 @@ from reference_server.errors import ApiError, error_response, overloaded_error, 
 from reference_server.http import pages
 from reference_server.http.admission import AdmissionSlots, BodyMemory, KeyCheck, check_content_type, read_body
 from reference_server.http.delivery import collect, stream
+from reference_server.http.metrics import ServerMetrics
 from reference_server.http.request_threads import RequestThreads
 from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
@@ -45,7 +46,7 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
     lacking = engine.lacking | settings.lacking
     served = served_contract(contract, bearer=settings.api_key is not None, lacking=lacking)
     document = describe_served(served, settings.model)
-    models = ModelsEndpoint(settings.model)
+    models, metrics = ModelsEndpoint(settings.model), ServerMetrics(settings.model, engine)
     app = FastAPI(
         title=contract.title,
         openapi_url=None,
@@ -53,10 +54,11 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
         redoc_url=None,
         redirect_slashes=False,
         routes=[
-            Route(contract.path, ChatEndpoint(served, engine, settings), methods=["POST"]),
+            Route(contract.path, ChatEndpoint(served, engine, settings, metrics), methods=["POST"]),
             Route(contract.models_path, models.list, methods=["GET"]),
             Route(f"{contract.models_path}/{{id:path}}", models.retrieve, methods=["GET"]),
             Route("/health", pages.health(engine), methods=["GET"]),
+            Route("/metrics", metrics.handle, methods=["GET"]),
             Route("/openapi.json", pages.description(document), methods=["GET"]),
             Route("/docs", pages.documentation(contract.title), methods=["GET"]),
             Route("/docs/{name}", pages.asset, methods=["GET"]),
@@ -66,13 +68,14 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
 
     async def refuse(request: Request, error: Exception) -> Response:
         refusal = to_api_error(error)
+        metrics.count_refusal(refusal.kind)
         if request.method == "OPTIONS" and refusal.kind == "method_not_allowed":
             return Response(status_code=204, headers=refusal.headers)
         return error_response(served.errors, refusal)
 
     app.add_exception_handler(HTTPException, refuse)  # unknown paths and methods
     key = KeyCheck(settings.api_key) if settings.api_key else None
-    app.add_middleware(AuthAndErrorMiddleware, errors=served.errors, key=key)
+    app.add_middleware(AuthAndErrorMiddleware, errors=served.errors, key=key, metrics=metrics)
     if settings.origins:  # outermost: a CORS preflight carries no key, and pages must be able to read refusals too
         app.add_middleware(
             CORSMiddleware,
@@ -87,10 +90,11 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
 class AuthAndErrorMiddleware:
     """Checks the API key, and converts every failure to the dialect's error envelope."""
 
-    def __init__(self, app: ASGIApp, errors: ErrorTable, key: KeyCheck | None) -> None:
+    def __init__(self, app: ASGIApp, errors: ErrorTable, key: KeyCheck | None, metrics: ServerMetrics) -> None:
         self._app = app
         self._errors = errors
         self._key = key
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -110,7 +114,9 @@ class AuthAndErrorMiddleware:
         except ClientDisconnect:
             pass  # nothing can be sent, because the client has disconnected
         except Exception as error:
-            response = error_response(self._errors, error)
+            refusal = to_api_error(error)
+            self._metrics.count_refusal(refusal.kind)
+            response = error_response(self._errors, refusal)
             if not started:
                 await response(scope, receive, send)
 
@@ -118,7 +124,8 @@ class AuthAndErrorMiddleware:
 class ChatEndpoint:
     """Handles POST requests for chat completions: reads the request, runs the engine, sends a response or a stream."""
 
-    def __init__(self, contract: Contract, engine: Engine, settings: Settings) -> None:
+    def __init__(self, contract: Contract, engine: Engine, settings: Settings, metrics: ServerMetrics) -> None:
+        self._metrics = metrics
         self._contract = contract
         self._engine = engine
         self._settings = settings
@@ -157,7 +164,7 @@ class ChatEndpoint:
         if not self._engine.alive:
             raise overloaded_error()
         try:
-            return request, self._engine.submit(prompt, request.params)
+            return request, self._metrics.measure(self._engine.submit(prompt, request.params))
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract
-    from reference_server.engine import Engine, FinishReason, SamplingParams
+    from reference_server.engine import Engine, EngineLoad, FinishReason, SamplingParams
     from reference_server.settings import Settings
 
 PATIENCE_S = 20  # maximum wait for an event that must happen
@@ -70,6 +70,7 @@ class ScriptedEngine:
     slots = 20
     parsed_arguments = True
     lacking: frozenset[str] = frozenset()
+    current_load: EngineLoad | None = None
     sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     def __init__(

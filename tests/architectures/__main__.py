@@ -28,7 +28,7 @@ compared with its own forward pass.
 
 - **fast**: over the slot cache, all sequences in one pass.
 - **slow**: over the model's own cache, one sequence after another.
-- **refused**: in one line, before the server listens. Among them are encoders and others that do not continue a text.
+- **refused**: in one line, before the server listens. Among them are encoders and others that do not generate text.
 - **not built**: transformers builds no small model from these sizes, so nothing is known.
 
 {counts}
@@ -59,7 +59,7 @@ def render(rows: Sequence[Support]) -> str:
     """Return the page."""
     outcomes = ("fast", "slow", "refused", "not built")
     by_outcome = {outcome: [row for row in rows if row.outcome == outcome] for outcome in outcomes}
-    counts = ", ".join(f"{len(found)} {outcome}" for outcome, found in by_outcome.items())
+    counts = ", ".join(f"{len(kinds)} {outcome}" for outcome, kinds in by_outcome.items())
     lines = [INTRODUCTION.format(version=transformers.__version__, counts=f"Of {len(rows)} kinds: {counts}.")]
     for outcome in ("fast", "slow"):
         names = ", ".join(f"`{row.kind}`" for row in by_outcome[outcome])

@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from reference_server.tiny import CHECKPOINT
-from tests.third_parties import catalogue, page
+from tests.third_parties import catalogue, matrix, page
 from tests.third_parties.catalogue import ROOT
 from tests.third_parties.program_run import ProgramRun, run_program
 from tests.third_parties.server_run import ServerRun, run
@@ -44,7 +44,7 @@ PAGE: Final = ROOT / "docs" / "third-party-servers.md"
     help="Folder of a suite that no package registry has (repeatable).",
 )
 def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, sources: tuple[str, ...]) -> None:
-    """Install and run servers, clients and suites of other projects, and write docs/third-party-servers.md.
+    """Install and run servers, clients and suites of other projects, and write docs/third-party-*.
 
     Ends with 1 if a finding has no attribution, is not confirmed or is a false positive, if the gateway is not
     conformant, or if a client fails in a way that is not known.
@@ -72,6 +72,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     text = text.replace(platform.platform(), "PLATFORM")  # mlx_lm.server states it in each answer
     if not only and not gateway_only:
         PAGE.write_text(text, encoding="utf-8")
+        matrix.write_matrix(folder)
     else:
         (folder / "page.md").write_text(text, encoding="utf-8")
     for problem in problems:

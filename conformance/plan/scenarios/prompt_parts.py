@@ -7,10 +7,9 @@ cuts, forgets or overwrites the part loses it in the whole request too.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step
@@ -222,4 +221,4 @@ def _text(text: str) -> Body:
 
 
 def _json(value: Body) -> str:
-    return orjson.dumps(value).decode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -52,7 +52,11 @@ def draw(contract: Contract, wanted: Draw) -> tuple[Scenario, ...]:
     """Return the drawn scenarios for a contract that is narrowed to the declared capabilities."""
     if not wanted.coverage and not wanted.fuzz:
         return ()
-    import schemathesis  # takes a quarter of a second, so only if it is needed
+    try:
+        import schemathesis  # takes a quarter of a second, so only if it is needed
+    except ModuleNotFoundError as error:
+        reason = f"{error.name} is not installed: install chatproof with its extra [fuzz]"
+        raise UsageError(f"--coverage and --fuzz need schemathesis, but {reason}") from error
 
     validators = Validator(contract), Validator(contract.with_server_limits())
     schema = schemathesis.openapi.from_dict(describe(contract))

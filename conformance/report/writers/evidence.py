@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.client.curl import short_curl
+from conformance.client.curl import KEY_VARIABLE, short_curl
 from conformance.exchange import Exchange
 from conformance.judge.check_registry import gather_checks
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 RESULTS_FILE: Final = "results.json"
 LONGEST_COMMAND: Final = 1500
 """Characters; a longer command is replaced by one that reads the request from the results."""
+COMPARED_FINDINGS: Final = 100
+"""How many findings of a requirement are compared, to show the one with the shortest command."""
 UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line and paragraph separators, bidirectional controls and lone surrogates."""
 
@@ -44,27 +47,30 @@ class ExchangeIndex:
 
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
     """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
-    return {exchange["id"]: repeat_command(exchange) for exchange in results["exchanges"]}
+    variable = results["target"].get("key_variable")
+    return {exchange["id"]: repeat_command(exchange, variable=variable) for exchange in results["exchanges"]}
 
 
-def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE) -> str:
+def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE, variable: str | None = None) -> str:
     """Return the shortest shell command, on one line, that sends the request of an exchange again.
 
     file: the results file, from which `chatproof replay` reads a request that is too long for a command.
+    variable: the environment variable with the API key, if the run had one.
     """
-    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request)
+    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request, variable or KEY_VARIABLE)
     if len(line) > LONGEST_COMMAND or "\n" in line or UNSAFE.search(line):
-        return replay_command(exchange["id"], file)
+        return replay_command(exchange["id"], file, variable)
     return line
 
 
-def replay_command(identity: str, file: str = RESULTS_FILE) -> str:
+def replay_command(identity: str, file: str = RESULTS_FILE, variable: str | None = None) -> str:
     """Return the command that sends an exchange of a results file, or all exchanges of a requirement, again."""
-    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}"
+    key = f" --api-key-env {variable}" if variable else ""
+    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}{key}"
 
 
 class Reproduction:
-    """Finds the one command that reproduces the first finding of a requirement.
+    """Finds the finding of a requirement that is reproduced by the shortest command, and this command.
 
     file: the results file that the commands name.
     """
@@ -73,19 +79,42 @@ class Reproduction:
         self._exchanges = ExchangeIndex(results["exchanges"])
         self._checks = gather_checks()
         self._file = file
+        self._variable = results["target"].get("key_variable")
 
     def command(self, row: Mapping[str, Any]) -> str | None:
-        """Return the command; None for a finding that rests on no recorded exchange.
-
-        What compares several answers is reproduced by `chatproof replay`, which sends all of their requests.
-        """
-        first = row["findings"][0]["exchange"] if row["findings"] else None
-        if first is None or first not in self._exchanges:
+        """Return the command; None for a finding that rests on no recorded exchange."""
+        first = self.first_finding(row)
+        if first is None or first["exchange"] not in self._exchanges:
             return None
+        if self._compares(row):
+            return replay_command(row["id"], self._file, self._variable)
+        return repeat_command(self._exchanges[first["exchange"]], self._file, self._variable)
+
+    def first_finding(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the finding to show first: of the exchange with the shortest request, among the first ones.
+
+        What compares several answers is reproduced by `chatproof replay`, which sends all of their requests: its first
+        finding is as good as another.
+        """
+        findings: list[Mapping[str, Any]] = row["findings"][:COMPARED_FINDINGS]
+        if not findings or self._compares(row):
+            return findings[0] if findings else None
+        return min(findings, key=lambda finding: self._request_length(finding["exchange"]))
+
+    def order(self, row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return all findings of a requirement, the one to show first in front."""
+        first = self.first_finding(row)
+        return [] if first is None else [first, *(item for item in row["findings"] if item is not first)]
+
+    def _compares(self, row: Mapping[str, Any]) -> bool:
         check = self._checks.get(row["check"])
-        if check is not None and check.is_relation:
-            return replay_command(row["id"], self._file)
-        return repeat_command(self._exchanges[first], self._file)
+        return check is not None and check.is_relation
+
+    def _request_length(self, exchange: str) -> float:
+        if exchange not in self._exchanges:
+            return math.inf
+        request = self._exchanges[exchange]["request"]
+        return len(str(request["body"])) + sum(len(value) for _, value in request["headers"])
 
 
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:

@@ -46,7 +46,13 @@ def write(results: dict[str, Any]) -> str:
         case = Xml.SubElement(suite, "testcase", classname="chatproof.run", name="run.begins")
         Xml.SubElement(case, "error", message=_clean(ended_early))
     for row in rows:
-        case = Xml.SubElement(suite, "testcase", classname=f"chatproof.{row['check'].split('.')[0]}", name=row["id"])
+        case = Xml.SubElement(
+            suite,
+            "testcase",
+            classname=f"chatproof.{row['check'].split('.')[0]}",
+            name=row["id"],
+            time=f"{row.get('duration_s', 0):.3f}",  # of all answers that show it; one answer shows several
+        )
         if row["outcome"] == "ERROR":
             Xml.SubElement(case, "error", message=_clean(row["note"]))
         elif row["fails"]:

@@ -49,7 +49,8 @@ def write(results: dict[str, Any]) -> str:
     if requirements:
         lines += ["", "## All requirements", "", "| outcome | keyword | requirement | source |", "|---|---|---|---|"]
     lines += [
-        f"| {row['outcome']} | {row['keyword']} | {_code(row['id'])} | {_code(row['source'])} |" for row in requirements
+        f"| {row['outcome']} | {row['keyword']} | {code_span(row['id'])} | {code_span(row['source'])} |"
+        for row in requirements
     ]
     return "\n".join(lines) + "\n"
 
@@ -58,18 +59,18 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     target, run = results["target"], results["run"]
     yield from (f"# chatproof: {results['verdict']}", "")
     yield (
-        f"{_code(target['url'])} as {_code(target['dialect'])}, model {_code(target['model'])}, "
+        f"{code_span(target['url'])} as {code_span(target['dialect'])}, model {code_span(target['model'])}, "
         f"{run['requests']} requests in {run['duration_s']:.1f} s, chatproof {results['tool']['version']}."
     )
     if causes := describe_causes(results):
         yield from ("", f"**{causes}.**")
     if run["exhausted"]:
-        yield from ("", f"The run ended early: {_code(run['exhausted'], LONGEST_COMMAND)}.")
+        yield from ("", f"The run ended early: {code_span(run['exhausted'], LONGEST_COMMAND)}.")
     yield from ("", f"{format_counts(results).capitalize()}.")
     for line in describe_document(results):
         yield from ("", f"{line[0].upper()}{line[1:]}.")
     for label, names, origin in group_capabilities(target):
-        yield from ("", f"{label.capitalize()}: {', '.join(map(_code, names))} ({origin}).")
+        yield from ("", f"{label.capitalize()}: {', '.join(map(code_span, names))} ({origin}).")
     if run["retries"]:
         yield from ("", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting.")
     if not target["tls_verified"]:
@@ -82,17 +83,17 @@ def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
         "",
         f"### {row['id']}",
         "",
-        f"{row['keyword']}, {_code(format_source(row))}: {_code(row['summary'])}",
+        f"{row['keyword']}, {code_span(format_source(row))}: {code_span(row['summary'])}",
         "",
     )
     if row["note"]:
-        yield f"- {_code(row['note'])}"
+        yield f"- {code_span(row['note'])}"
     for finding in findings[:MAX_FINDINGS]:
-        place = f"{_code(finding['exchange'])} {_code(finding['where'])}"
-        yield f"- {place}: expected {_code(finding['expected'])}, got {_code(finding['got'])}"
+        place = f"{code_span(finding['exchange'])} {code_span(finding['where'])}"
+        yield f"- {place}: expected {code_span(finding['expected'])}, got {code_span(finding['got'])}"
     first = findings[0]["exchange"] if findings else None
     if first in commands:
-        yield f"- repeat with: {_code(commands[first], LONGEST_COMMAND)}"
+        yield f"- repeat with: {code_span(commands[first], LONGEST_COMMAND)}"
     if len(findings) > MAX_FINDINGS:
         yield f"- and {len(findings) - MAX_FINDINGS} more"
 
@@ -101,8 +102,9 @@ def _consequences(group: CauseGroup) -> Iterator[str]:
     if group.consequences:
         yield from ("", f"{group.title.capitalize()}:", "")
     for row in group.consequences:
-        also = f" ({_code(other_causes(row))})" if other_causes(row) else ""
-        yield f"- {row['outcome']} {row['keyword']} {_code(row['id'])}: {_code(describe_consequence(row))}{also}"
+        also = f" ({code_span(other_causes(row))})" if other_causes(row) else ""
+        shown = code_span(describe_consequence(row))
+        yield f"- {row['outcome']} {row['keyword']} {code_span(row['id'])}: {shown}{also}"
 
 
 def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
@@ -111,10 +113,10 @@ def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> Iterator[s
     yield from (f"| requirement | {results['target']['dialect']} | {name} | finding |", "|---|---|---|---|")
     for identity, outcome, other_outcome, seen in compare_dialects(results, other):
         outcomes = f"{outcome or 'not required'} | {other_outcome or 'not required'}"
-        yield f"| {_code(identity)} | {outcomes} | {_code(seen)} |"
+        yield f"| {code_span(identity)} | {outcomes} | {code_span(seen)} |"
 
 
-def _code(text: str, longest: int = LONGEST) -> str:
+def code_span(text: str, longest: int = LONGEST) -> str:
     """Return a code span that contains the text, whatever characters it has."""
     shown = CONTROL.sub(" ", text[:longest]).replace("|", "\\|").strip() or " "
     longest_run = max((len(run) for run in re.findall("`+", shown)), default=0)

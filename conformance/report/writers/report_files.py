@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from conformance.report.writers import BY_SUFFIX, WRITERS
+from openapi.did_you_mean import suggest
 from openapi.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import Any, BinaryIO
 
     from rich.console import Console
@@ -22,45 +23,56 @@ if TYPE_CHECKING:
 RESULTS = Path("results.json")
 
 
-def parse_options(options: Iterable[str], defaults: tuple[tuple[str, Path], ...] = ()) -> list[tuple[str, Path]]:
+def parse_options(
+    options: Iterable[str], defaults: tuple[tuple[str, Path], ...] = (), kinds: Collection[str] = tuple(WRITERS)
+) -> list[tuple[str, Path]]:
     """Return the (kind, file) pairs of the options, preceded by the defaults whose kind is not among them.
+
+    kinds: the kinds that the command writes.
 
     Raise UsageError for an unknown kind, for a file that is named twice and for one that cannot be written.
     """
     reports: list[tuple[str, Path]] = []
     for option in options:
         kind, equals, path = option.partition("=")
-        if kind not in WRITERS or not equals or not path:
-            raise UsageError(
-                f"invalid --report {option!r}: expected KIND=PATH, where KIND is one of {', '.join(WRITERS)}"
-            )
+        if kind not in kinds or not equals or not path:
+            expected = f"KIND=PATH, where KIND is one of {', '.join(kinds)}"
+            raise UsageError(f"invalid --report {option!r}: expected {expected}{suggest(kind, kinds)}")
         if any(path == str(other) for _, other in reports):
             raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")
         reports.append((kind, Path(path)))
-    kinds = {kind for kind, _ in reports}
-    reports = [*(default for default in defaults if default[0] not in kinds), *reports]
+    given = {kind for kind, _ in reports}
+    reports = [*(default for default in defaults if default[0] not in given), *reports]
     for _, file in reports:
         _require_writable(file)
     return reports
 
 
 def write_reports(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: Console | None = None) -> None:
-    """Write the reports, create their folders, and print each file's name on the console.
-
-    Each file is replaced as a whole; one whose name ends in .gz is compressed. Raise UsageError for a file that cannot
-    be written.
-    """
+    """Write the reports, and print each file's name on the console. Raise UsageError as `write_report` does."""
     for kind, path in reports:
         suffix = Path(path.name.removesuffix(".gz")).suffix
-        content = BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results)
-        pieces = (content,) if isinstance(content, str) else content
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, partial(_write_pieces, pieces, packed=path.suffix == ".gz"))
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        write_report(path, BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results))
         if console is not None:
             console.print(f"{kind} written to {path}", style="dim", markup=False)
+
+
+def live_logs(reports: Iterable[tuple[str, Path]]) -> list[Path]:
+    """Return the files of JSON lines that can grow during a run: not the compressed ones."""
+    return [path for kind, path in reports if kind == "jsonl" and path.suffix != ".gz"]
+
+
+def write_report(path: Path, content: str | Iterable[str]) -> None:
+    """Write one report, and create its folder. The file is replaced as a whole; `.gz` at the end compresses it.
+
+    Raise UsageError for a file that cannot be written.
+    """
+    pieces = (content,) if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, partial(_write_pieces, pieces, packed=path.suffix == ".gz"))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _write_pieces(pieces: Iterable[str], file: BinaryIO, *, packed: bool) -> None:

@@ -6,9 +6,11 @@ import hashlib
 import json
 import re
 from typing import Any, Final
+from urllib.parse import quote
 
 from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
 from conformance.report.writers.evidence import neutralize, repeat_commands
+from conformance.report.writers.workflow_commands import annotated_file
 
 MAX_RESULTS: Final = 5000
 """The number of results that code-scanning pages show of one run."""
@@ -31,9 +33,9 @@ def write(results: dict[str, Any]) -> str:
         "tool": {"driver": {"name": "chatproof", "version": version, "rules": [_rule(row) for row in rows]}},
         "automationDetails": {"id": f"chatproof/{results['target']['dialect']}"},
         "results": [
-            result
+            {**result, "locations": [_location(place, annotated_file(results))]}
             for index, row in enumerate(rows)
-            for result in _results(row, index, commands, consequences.get(row["id"], []))
+            for place, result in _results(row, index, commands, consequences.get(row["id"], []))
         ][:MAX_RESULTS],
         "invocations": [
             {
@@ -67,7 +69,8 @@ def _summary(row: dict[str, Any]) -> str:
 
 def _results(
     row: dict[str, Any], index: int, commands: dict[str, str], consequences: list[str]
-) -> list[dict[str, Any]]:
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the place of each finding of a row, and its result without a location."""
     if not row["fails"] and row["outcome"] not in ("FAIL", "WARN", "ERROR", "WAIVED"):
         return []
     linked = ""
@@ -87,7 +90,9 @@ def _results(
     return results
 
 
-def _result(row: dict[str, Any], index: int, message: str, place: str, properties: dict[str, str]) -> dict[str, Any]:
+def _result(
+    row: dict[str, Any], index: int, message: str, place: str, properties: dict[str, str]
+) -> tuple[str, dict[str, Any]]:
     name = neutralize(place, LONGEST)
     fingerprint = hashlib.sha256(f"{row['id']}\n{name}".encode()).hexdigest()
     result: dict[str, Any] = {
@@ -95,18 +100,19 @@ def _result(row: dict[str, Any], index: int, message: str, place: str, propertie
         "ruleIndex": index,
         "level": "note" if row["causes"] else LEVELS.get(row["outcome"], "note"),
         "message": {"text": _escape(message)},
-        "locations": [
-            {
-                "physicalLocation": {"artifactLocation": {"uri": "results.json"}, "region": {"startLine": 1}},
-                "logicalLocations": [{"fullyQualifiedName": name}],
-            }
-        ],
         "partialFingerprints": {"requirementAndPlace/v1": fingerprint},
         "properties": {**properties, **({"causes": row["causes"]} if row["causes"] else {})},
     }
     if row["outcome"] == "WAIVED":
         result["suppressions"] = [{"kind": "external", "justification": neutralize(row["note"], LONGEST)}]
-    return result
+    return name, result
+
+
+def _location(place: str, file: str) -> dict[str, Any]:
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": place}],
+    }
 
 
 def _escape(text: str) -> str:

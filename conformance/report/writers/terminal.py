@@ -104,8 +104,9 @@ def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> I
     yield from _labelled("", sanitize(row["summary"]), "", console)
     if row["note"]:
         yield from _labelled("note", sanitize(row["note"]), "", console)
-    if row["findings"]:
-        first, more = row["findings"][0], len(row["findings"]) - 1
+    first = reproduction.first_finding(row)
+    if first is not None:
+        more = len(row["findings"]) - 1
         yield from _labelled("expected", sanitize(first["expected"]), "green", console)
         yield from _labelled("got", sanitize(first["got"]), "red", console)
         others = f", and {more} more finding{'s' * (more > 1)}" if more else ""

@@ -11,6 +11,7 @@ import pytest
 
 from conformance.cli import check_command, exit_codes
 from conformance.judge.check_registry import gather_checks
+from conformance.report.results_file import read_results
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 from openapi.contract.contract import names
 
@@ -95,6 +96,24 @@ def test_a_violated_should_gives_1_only_with_strict(honest: str, chatproof: Call
         arguments = ("check", server.url, "--dialect", "mindie", "--only", "conversation")
         codes = [chatproof(*arguments).code, chatproof(*arguments, "--strict").code]
     assert codes == [0, 1]
+
+
+def test_commands_name_the_variable_that_has_the_key(
+    honest: str, chatproof: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM_KEY", "a-key-that-is-long-enough")
+    words = ["--only", "conversation", "--only", "usage.total-is-sum", "--strict", "--api-key-env", "TEAM_KEY"]
+    words += ["--annotate", "server.yaml"]
+    with FaultyProxy(honest, on_replies(lambda sent, reply: replace(reply, headers={}))) as server:
+        result = chatproof("check", server.url, "--dialect", "mindie", *words, "--report", "html=page.html")
+        again = chatproof("judge", "results.json", "--report", "json=again.json")
+    assert 1 == result.code == again.code, result.stderr
+    for text in (result.stdout, again.stdout, (result.folder / "again.json").read_text("utf-8")):
+        assert "$TEAM_KEY" in text
+        assert "$API_KEY" not in text
+    again_results = read_results(result.folder / "again.json")
+    assert ("server.yaml", "TEAM_KEY") == (again_results["run"]["annotate"], again_results["target"]["key_variable"])
+    assert "a-key-that-is-long-enough" not in (result.folder / "results.json").read_text("utf-8")
 
 
 def test_a_server_that_does_not_listen_gives_3_and_one_line(chatproof: Callable[..., CommandResult]) -> None:

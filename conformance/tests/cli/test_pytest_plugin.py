@@ -31,7 +31,7 @@ def run_pytest(folder: Path, url: str, *arguments: str) -> subprocess.CompletedP
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "conformance.suite"]
     environment = {**os.environ, "PYTEST_ADDOPTS": "", "COLUMNS": "200"}
     return subprocess.run(
-        [*command, "--base-url", url, *arguments],
+        [*command, f"--base-url={url}", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -92,3 +92,37 @@ def test_a_server_that_cannot_be_judged_is_reported_before_any_item(
     run = run_pytest(tmp_path, "http://127.0.0.1:9", "--dialect", dialect)
     output = run.stdout + run.stderr
     assert (code, True, False) == (run.returncode, line in output, "Traceback" in output), output
+
+
+def test_the_suite_reads_the_configuration_file_and_a_target(honest: str, tmp_path: Path) -> None:
+    text = f"""
+[check]
+only = ["conversation"]
+report = ["json=results.json"]
+
+[targets.mine]
+url = "{honest}"
+dialect = "mindie"
+strict = true
+users = 5
+"""
+    (tmp_path / "chatproof.toml").write_text(text, encoding="utf-8")
+    run = run_pytest(tmp_path, "@mine", "--conformance-report", "json=given.json")
+    content = json.loads((tmp_path / "given.json").read_text(encoding="utf-8"))
+    assert (["conversation"], True) == (content["run"]["only"], content["run"]["strict"]), run.stdout
+    assert not (tmp_path / "results.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[check]\nonli = []", "chatproof.toml: [check]: unknown name 'onli'. Did you mean 'only'?"),
+        ("[check]\ndepth = 'deep'", "chatproof.toml: [check] depth: 'deep' is not one of"),
+        ("", "unknown target '@none': chatproof.toml: it has no targets"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line_in_pytest_too(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "chatproof.toml").write_text(text, encoding="utf-8")
+    run = run_pytest(tmp_path, "@none")
+    assert (4, True) == (run.returncode, expected in run.stderr + run.stdout), run.stderr + run.stdout
+    assert "Traceback" not in run.stderr + run.stdout

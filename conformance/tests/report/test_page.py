@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.report.writers import html as page
-from conformance.report.writers.page_exchanges import make_id
+from conformance.report.writers.pages import check_page as page
+from conformance.report.writers.pages.page_exchanges import make_id
 from conformance.tests.report.judgements import results_with_failures
 from conformance.tests.report.test_writers import CONTROL, HOSTILE, hostile
 
@@ -162,14 +162,19 @@ def test_a_page_of_two_thousand_exchanges_is_small(read_good: Callable[[str], Go
     assert len(page.write(content).encode()) < 8_000_000
 
 
+def browse(page: Path, anchor: str = "") -> str:
+    """Open a page in Chromium, and return its document after the script has run."""
+    profile = f"--user-data-dir={page.parent / 'profile'}"
+    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", profile, "--dump-dom", f"file://{page}{anchor}"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_runs_the_script_and_opens_the_target(read_good: Callable[[str], Good], tmp_path: Path) -> None:
     content = results_with_failures(read_good("mindie-2.3"))
     (tmp_path / "page.html").write_text(page.write(content), encoding="utf-8")
     name = next(row["id"] for row in content["requirements"] if row["outcome"] == "PASS")
-    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    url = f"file://{tmp_path / 'page.html'}#requirement-{name}"
-    shown = subprocess.run([*command, url], capture_output=True, text=True, timeout=120, check=True).stdout
+    shown = browse(tmp_path / "page.html", f"#requirement-{name}")
     count = len(content["requirements"])
     assert f">{count} of {count} requirements</output>" in shown
     target = re.search(f'<details class="row" id="requirement-{re.escape(name)}"[^>]*>', shown)

@@ -14,7 +14,7 @@ from rich.console import Console
 from conformance.check import Finding
 from conformance.record import Record
 from conformance.report.writers import terminal
-from conformance.report.writers.evidence import Reproduction
+from conformance.report.writers.evidence import Reproduction, repeat_command
 from conformance.report.writers.progress_bar import LiveFailure, ProgressBar, format_left
 from conformance.tests.report.judgements import results_with_failures
 
@@ -110,3 +110,19 @@ def test_a_failure_is_printed_on_one_line_without_control_characters() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(None, "-:--"), (0.0, "0:00"), (61.9, "1:01"), (3600.0, "60:00")])
 def test_the_time_that_is_left_is_in_minutes_and_seconds(seconds: float | None, text: str) -> None:
     assert text == format_left(seconds)
+
+
+def test_the_finding_with_the_shortest_request_is_shown_first(read_good: Callable[[str], Good]) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    row = next(row for row in content["requirements"] if row["id"] == "usage.total-is-sum")
+    exchanges = sorted(content["exchanges"], key=lambda item: len(str(item["request"]["body"])))
+    chosen = [item["id"] for item in (exchanges[-1], exchanges[len(exchanges) // 2], exchanges[-2])]
+    row.update(outcome="FAIL", fails=True, findings=[finding(name) for name in chosen])
+    reproduction = Reproduction(content)
+    assert chosen[1] == (reproduction.first_finding(row) or {})["exchange"]
+    assert [chosen[1], chosen[0], chosen[2]] == [item["exchange"] for item in reproduction.order(row)]
+    assert repeat_command(exchanges[len(exchanges) // 2]) == reproduction.command(row)
+
+
+def finding(exchange: str) -> dict[str, str]:
+    return {"where": "/usage", "expected": "1", "got": "2", "scenario": "s", "exchange": exchange}

@@ -15,9 +15,9 @@ from rich.console import Console
 from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal
-from conformance.report.writers import html as page
+from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal, workflow_commands
 from conformance.report.writers.cause_groups import describe_causes
+from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
 
 if TYPE_CHECKING:
@@ -302,5 +302,29 @@ def test_every_report_states_how_much_of_the_document_was_judged(read_good: Call
         **{kind: write(content) for kind, write in WRITERS.items() if kind != "badge"},
     }
     line = f"100 of {content['document']['sentences']} sentences of mindie-llm-2.3 judged"
-    assert [kind for kind, text in reports.items() if line not in text] == ["json"]
-    assert [kind for kind, text in reports.items() if "tools (6), thinking (1)" not in text] == ["json"]
+    data_or_failures_alone = ["json", "jsonl", "har", "github"]
+    assert [kind for kind, text in reports.items() if line not in text] == data_or_failures_alone
+    undeclared = "tools (6), thinking (1)"
+    assert [kind for kind, text in reports.items() if undeclared not in text] == data_or_failures_alone
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_of_a_server_begins_a_workflow_command(read_good: Callable[[str], Good], text: str) -> None:
+    content = hostile(read_good("mindie-2.3"), text)
+    content["run"] |= {"annotate": text, "exhausted": text}
+    lines = workflow_commands.write(content).split("\n")
+    assert "" == lines.pop()
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"::(error|warning) file=[^:,]*,title=[^:,]*::.*", line), line
+        assert not CONTROL.search(line)
+
+
+def test_findings_are_shown_at_the_file_that_the_user_names(read_good: Callable[[str], Good]) -> None:
+    content = results_with_failures(read_good("mindie-2.3"))
+    for named, expected in ((None, "results.json"), ("my server.yaml", "my%20server.yaml")):
+        content["run"] |= {} if named is None else {"annotate": named}
+        results_of_run = json.loads(sarif.write(content))["runs"][0]["results"]
+        places = {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results_of_run}
+        assert {expected} == places
+    assert "file=my server.yaml," in workflow_commands.write(content)

@@ -123,7 +123,7 @@ def test_a_server_that_hangs_at_startup_is_killed(
 def test_missing_packages_are_reported_with_the_command_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "NEEDED", ("torch", "no_such_module", "nor_this"))
     with (
-        pytest.raises(UsageError, match=r"needs no_such_module, nor_this: pip install 'chatproof\[server\]'"),
+        pytest.raises(UsageError, match=r"needs no_such_module, nor_this: install chatproof with its extra \[server\]"),
         embedded.serve(load("mindie-2.3")),
     ):
         pass

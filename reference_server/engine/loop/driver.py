@@ -93,6 +93,11 @@ class Driver:
         return not self._thread.is_alive() or self._is_hung
 
     @property
+    def waiting(self) -> int:
+        """Number of sequences that wait for a slot, and of requests that the loop has not accepted yet."""
+        return self.scheduler.waiting + self._requests.qsize() + len(self._prompts.waiting)
+
+    @property
     def _busy(self) -> bool:
         """Whether there is work without a new request."""
         return self.scheduler.busy or bool(self._prompts.waiting)

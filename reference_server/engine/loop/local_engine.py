@@ -33,6 +33,7 @@ from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,
+    EngineLoad,
     Prompt,
     PromptTooLong,
     RankedLogprob,
@@ -212,6 +213,12 @@ class LocalEngine(Engine):
     @property
     def dead(self) -> bool:
         return self._driver.dead
+
+    @property
+    def current_load(self) -> EngineLoad:
+        running = self._driver.scheduler.running
+        held = sum(sequence.position + 1 for sequence in running)
+        return EngineLoad(len(running), self._driver.waiting, min(1.0, held / (self.slots * self.max_model_len)))
 
     def encode_chat(
         self,

@@ -88,6 +88,16 @@ class Scheduler:
         return len(self._free)
 
     @property
+    def waiting(self) -> int:
+        """Number of sequences that wait for a slot."""
+        return sum(map(len, tuple(self._waiting)))
+
+    @property
+    def running(self) -> tuple[Sequence, ...]:
+        """The sequences that have a slot."""
+        return (*self._running, *self._partial)
+
+    @property
     def busy(self) -> bool:
         """Whether any sequence is waiting or running."""
         return bool(self._running or self._partial or self._waiting)

@@ -7,27 +7,19 @@ script, everything is there except the filters.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import describe_causes, describe_document, list_problems, other_causes
 from conformance.report.writers.evidence import LONGEST_COMMAND, Reproduction, neutralize
-from conformance.report.writers.page_exchanges import describe_exchanges, make_id
+from conformance.report.writers.pages.page_exchanges import describe_exchanges, make_id
+from conformance.report.writers.pages.page_template import render_page
 from openapi.contract.contract import ContractError, load, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from jinja2 import Template
 
     from openapi.contract.contract import Contract
 
@@ -52,11 +44,6 @@ FOLDED: Final = ("PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
 
 def write(results: dict[str, Any]) -> str:
     """Return the page."""
-    style, script = Markup(_read("report.css")), Markup(_read("report.js"))  # noqa: S704 - our own files
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
     taken: set[str] = set()
     exchange_ids = {item["id"]: make_id("exchange", item["id"], taken) for item in results["exchanges"]}
     rows = {row["key"]: row for row in _rows(results, exchange_ids, taken)}
@@ -66,10 +53,8 @@ def write(results: dict[str, Any]) -> str:
             shows.setdefault(name, []).append({part: row[part] for part in ("id", "name", "outcome")})
     present = [name for name in MEANINGS if any(row["outcome"] == name for row in rows.values())]
     ordered = sorted(rows.values(), key=lambda row: (not row["fails"], row["name"]))
-    return _template().render(
-        policy=policy,
-        style=style,
-        script=script,
+    return render_page(
+        "report",
         target={name: _plain(results["target"][name]) for name in ("url", "dialect", "model")},
         verdict=results["verdict"],
         headline=_sentence(describe_causes(results) or ("No requirement fails." if rows else "Nothing was judged.")),
@@ -94,21 +79,6 @@ def write(results: dict[str, Any]) -> str:
         exchanges=list(describe_exchanges(results, exchange_ids, shows)),
         facts=[(name, _plain(value, LONGEST_REASON)) for name, value in _facts(results)],
     )
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_read("report.html"))
-
-
-@cache
-def _read(name: str) -> str:
-    return files("conformance.report.writers").joinpath("templates", name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[str]) -> Iterator[dict[str, Any]]:
@@ -144,7 +114,7 @@ def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[s
                     "exchange_id": exchange_ids.get(finding["exchange"]),
                     **{name: _plain(finding[name]) for name in ("where", "expected", "got")},
                 }
-                for number, finding in enumerate(row["findings"][:MAX_FINDINGS], 1)
+                for number, finding in enumerate(reproduction.order(row)[:MAX_FINDINGS], 1)
             ],
         }
 

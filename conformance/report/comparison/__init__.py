@@ -1,0 +1,1 @@
+"""Compare results of several deployments, and of several runs of one."""

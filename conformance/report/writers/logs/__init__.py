@@ -1,0 +1,1 @@
+"""Logs of a run in the formats of other tools: JSON lines and HAR."""

@@ -1,0 +1,1 @@
+"""Metrics in the text formats of Prometheus and OpenMetrics."""

@@ -1,0 +1,92 @@
+"""The source of the documentation site: a page for each command, dialect and check, and no broken link."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from chatproof.command_table import COMMANDS, CommandGroup
+from conformance.judge.check_registry import gather_checks
+from openapi.contract.contract import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LEAST_EXAMPLES = 0.8
+"""Share of the checks whose page shows a finding; others compare rounds of requests that no recorded run has."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the source."""
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, str(ROOT / "docs" / "build_site.py"), str(folder)], cwd=ROOT, check=True)
+    return folder
+
+
+def test_every_command_dialect_and_check_has_a_page(site: Path) -> None:
+    pages = {
+        kind: {path.stem for path in (site / "pages" / "docs" / kind).iterdir()} - {"index"}
+        for kind in ("commands", "dialects", "checks")
+    }
+    commands = {
+        f"{name}-{child}".strip("-")
+        for name, entry in COMMANDS.items()
+        for child in (entry.commands if isinstance(entry, CommandGroup) else ("",))
+    }
+    assert {"commands": commands, "dialects": set(names().values()), "checks": set(gather_checks())} == pages
+
+
+def test_the_page_of_a_check_has_its_claim_reason_sentence_example_and_fix(site: Path) -> None:
+    folder = site / "pages" / "docs" / "checks"
+    texts = {path.stem: path.read_text("utf-8") for path in folder.iterdir() if path.stem != "index"}
+    for text in texts.values():
+        assert ["## Why it matters", "## Required by", "## Example finding", "## How to fix it"] == re.findall(
+            "^## .*", text, re.MULTILINE
+        )
+    examples = [name for name, text in texts.items() if "\nexpected  " in text]
+    assert len(examples) > LEAST_EXAMPLES * len(texts)
+    assert "expected  49 + 11 = 60\ngot       61" in texts["usage.total-is-sum"]
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the file and the anchor of each relative link."""
+    for target, anchor in LINK.findall(CODE.sub("", page.read_text("utf-8"))):
+        yield (page.parent / target if target else page).resolve(), anchor
+
+
+def test_every_link_leads_to_a_file(site: Path) -> None:
+    pages = list((site / "pages").rglob("*.md"))
+    broken = [f"{page.name}: {target}" for page in pages for target, _ in links(page) if not target.exists()]
+    assert [] == broken
+    assert sum(1 for page in pages for _ in links(page)) > 1000
+
+
+def test_every_page_of_the_navigation_exists(site: Path) -> None:
+    def files(items: object) -> Iterator[str]:
+        for item in items if isinstance(items, list) else [items]:
+            if isinstance(item, dict):
+                for value in item.values():
+                    yield from files(value)
+            else:
+                yield str(item)
+
+    nav = yaml.safe_load((site / "mkdocs.yml").read_text("utf-8"))["nav"]
+    assert [] == [name for name in files(nav) if not (site / "pages" / name).is_file()]
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs mkdocs: tox -e docs")
+def test_the_site_is_built_without_a_warning(site: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(site / "mkdocs.yml")]
+    assert 0 == subprocess.run(command, capture_output=True).returncode
+    assert (site / "site" / "index.html").exists()
