@@ -215,7 +215,8 @@ def test_a_dialect_file_on_standard_output_is_named_on_standard_error(tmp_path: 
     written = CliRunner().invoke(
         main, ["dialect", "new", str(page), "--extends", "openai", "--id", "acme", "--out", str(tmp_path / "acme.yaml")]
     )
-    assert (0, "", f"{tmp_path / 'acme.yaml'}\n") == (written.exit_code, written.stderr, written.stdout)
+    assert (0, f"{tmp_path / 'acme.yaml'}\n") == (written.exit_code, written.stdout)
+    assert written.stderr.endswith(f"; check it with: chatproof dialect check {tmp_path / 'acme.yaml'}\n")
 
 
 @pytest.mark.parametrize(
