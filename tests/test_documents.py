@@ -34,7 +34,7 @@ def commands(page: Path) -> Iterator[list[str]]:
         joined = re.sub(r"\\\n|\n(?= +--)", " ", block)
         for line in joined.splitlines():
             begin = BEGIN.search(line)
-            if begin and "serving" not in line:  # output of a server
+            if begin and "serving" not in line and "starting" not in line:  # output of a server
                 yield shlex.split(line[begin.end() :], comments=True)
 
 
