@@ -112,6 +112,13 @@ def pytest_addoption(parser):
     parser.addoption("--model", default="theirs")
     parser.addoption("--dialect", default="theirs")
 """
+BASE_URL_PLUGIN: Final = """\
+import contextlib
+
+def pytest_addoption(parser):
+    with contextlib.suppress(ValueError):  # the real plugin is installed and has it
+        parser.addoption("--base-url")
+"""
 THEIR_TEST: Final = """\
 import openapi, conformance
 
@@ -149,7 +156,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: chatproof\nVersion: 0\n")
     (info / "entry_points.txt").write_text("[pytest11]\nchatproof = chatproof_pytest\n")
-    (folder / "base_url_plugin.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--base-url')\n")
+    (folder / "base_url_plugin.py").write_text(BASE_URL_PLUGIN)
     return folder
 
 
