@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -113,12 +114,11 @@ def pytest_addoption(parser):
     parser.addoption("--dialect", default="theirs")
 """
 BASE_URL_PLUGIN: Final = """\
-import contextlib
-
 def pytest_addoption(parser):
-    with contextlib.suppress(ValueError):  # the real plugin is installed and has it
-        parser.addoption("--base-url")
+    parser.addoption("--base-url")
 """
+WITH_BASE_URL: Final = () if find_spec("pytest_base_url") else ("-p", "base_url_plugin")
+"""The real plugin is loaded where it is installed."""
 THEIR_TEST: Final = """\
 import openapi, conformance
 
@@ -164,13 +164,13 @@ def test_the_plugin_leaves_a_repository_with_packages_and_options_of_our_names_a
     repository: Path, plugin: Path
 ) -> None:
     (repository / "test_theirs.py").write_text(THEIR_TEST)
-    done = run(repository, ["-m", "pytest", "-q", "-p", "base_url_plugin"], plugin)
+    done = run(repository, ["-m", "pytest", "-q", *WITH_BASE_URL], plugin)
     assert 0 == done.returncode, done.stdout + done.stderr
 
 
 def test_requested_options_and_the_fixture_work_next_to_those_of_others(repository: Path, plugin: Path) -> None:
     (repository / "test_ours.py").write_text(OUR_TEST)
-    arguments = ["-m", "pytest", "-q", "-p", "base_url_plugin", "-p", "chatproof", "--chatproof-model", "ours"]
+    arguments = ["-m", "pytest", "-q", *WITH_BASE_URL, "-p", "chatproof", "--chatproof-model", "ours"]
     done = run(repository, arguments, plugin)
     assert 0 == done.returncode, done.stdout + done.stderr
 
