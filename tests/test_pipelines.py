@@ -52,7 +52,10 @@ def run_action(folder: Path, inputs: dict[str, str]) -> subprocess.CompletedProc
     action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     given = {name: item.get("default", "") for name, item in action["inputs"].items()} | inputs
     (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "check")
-    values = {name: given[value[len("${{ inputs.") : -len(" }}")]] for name, value in step["env"].items()}
+    values = {
+        name: given[value[len("${{ inputs.") : -len(" }}")]] if value.startswith("${{") else value
+        for name, value in step["env"].items()
+    }
     files = {name: str(folder / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]]
     return subprocess.run(command, cwd=folder, env=environment(**values, **files), capture_output=True, text=True)

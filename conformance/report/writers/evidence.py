@@ -117,6 +117,15 @@ class Reproduction:
         return len(str(request["body"])) + sum(len(value) for _, value in request["headers"])
 
 
+def show_shortest_first(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the results with the findings of each requirement in the order of `Reproduction.order`."""
+    reproduction = Reproduction(results)
+    return {
+        **results,
+        "requirements": [{**row, "findings": reproduction.order(row)} for row in results["requirements"]],
+    }
+
+
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:
     """Return the status and the beginning of the answer, or the reason why it is missing."""
     response, failure = exchange["response"], exchange["failure"]

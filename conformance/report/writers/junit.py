@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
-from conformance.report.writers.evidence import repeat_commands
+from conformance.report.writers.evidence import repeat_commands, show_shortest_first
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, such as control characters and lone surrogates."""
@@ -19,6 +19,7 @@ def write(results: dict[str, Any]) -> str:
     A failing row is a `failure`, an internal error of the suite an `error`, and a warning is written to `system-out`.
     A consequence begins with the name of its cause.
     """
+    results = show_shortest_first(results)
     target, ended_early = results["target"], results["run"]["exhausted"]
     rows, commands = results["requirements"], repeat_commands(results)
     suite = Xml.Element(

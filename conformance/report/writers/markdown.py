@@ -17,7 +17,7 @@ from conformance.report.writers.cause_groups import (
     list_problems,
     other_causes,
 )
-from conformance.report.writers.evidence import LONGEST_COMMAND, repeat_commands
+from conformance.report.writers.evidence import LONGEST_COMMAND, repeat_commands, show_shortest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 def write(results: dict[str, Any]) -> str:
     """Return the results as Markdown: verdict, counts, every cause with its consequences, and a table of all rows."""
+    results = show_shortest_first(results)
     commands, requirements, groups = repeat_commands(results), results["requirements"], list_problems(results)
     failures = [group for group in groups if group.fails or group.row["outcome"] == "ERROR"]
     others = [group for group in groups if group not in failures]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.writers.cause_groups import describe_causes, list_problems
-from conformance.report.writers.evidence import RESULTS_FILE, neutralize
+from conformance.report.writers.evidence import RESULTS_FILE, neutralize, show_shortest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ LEVELS: Final = ("error", "warning")
 
 def write(results: dict[str, Any]) -> str:
     """Return one line for each cause, errors first; a run that could not be judged is an error."""
-    lines = list(_lines(results))
+    lines = list(_lines(show_shortest_first(results)))
     return "".join(f"{line}\n" for line in lines)
 
 
