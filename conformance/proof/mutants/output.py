@@ -87,7 +87,7 @@ def first_token_of_the_prompt_has_no_entry(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, lambda answer: answer["prompt_logprobs"].pop(0))
 
 
-@mutant("output.interval-kept")
+@mutant("output.interval-kept", scenario="told-on-request")
 def chunks_are_as_small_as_ever(exchange: Exchange) -> Exchange:
     """Every chunk has a single character."""
 

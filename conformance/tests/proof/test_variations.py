@@ -60,6 +60,7 @@ MAY_BE_UNEXERCISED = {
     "odd-orders-of-messages-refused": {"prompt.any-order-survived"},
     "biases-limited": {"effects.bans-heeded"},
     "penalties-in-logprobs": {"effects.penalties-whole"},
+    "three-events-a-segment": {"http.coded-stream-in-time", "http.large-stream-in-time"},
     "streams-of-one-choice": {"choices.streamed-as-plain", "usage.streamed-choices-as-plain"},
 }
 """Requirements that nothing shows where a server makes use of what its document allows, by variation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import not_generated, why_unanswered
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from openapi.contract.contract import Contract
+
+NEUTRAL_PENALTIES: Final = {"presence_penalty": 0, "frequency_penalty": 0, "repetition_penalty": 1}
 
 TIE = 0.1  # tokens with a smaller difference count as equally likely
 DRIFT = 0.3  # allowed difference between two runs: steps of bfloat16 logits are an eighth or a quarter
@@ -186,9 +188,12 @@ def a_token_has_the_same_number_everywhere(exchange: Exchange, context: Context)
     """A token has the log-probability that it has after the same tokens in the other answers of the run, streamed and
     plain.
 
-    Requests with another temperature, penalty or narrowing are not compared: a server may compute them in.
+    Requests with penalties, or with another temperature or narrowing, are not compared: a server may compute them in.
     """
     entries_by_choice(exchange)
+    sent: Any = exchange.request_json
+    if any(sent.get(name) not in (None, neutral) for name, neutral in NEUTRAL_PENALTIES.items()):
+        raise NotExercised("penalties may be part of the numbers")
     numbers = require_answers(context).numbers.get(exchange.id)
     if numbers is None:
         raise NotExercised("no other answer has the same tokens")

@@ -44,7 +44,7 @@ def parameters_without_effect_leave_tasks_alone(
             streamed = others.get(f"{step}{STREAMED}")
             if _is_another(alone, other, streamed):
                 yield Finding(f"/{step}/choices/0/message", _describe(alone), _describe(other))
-            elif streamed is not None and _is_another(other, streamed, None):
+            elif streamed is not None and _is_another(other, streamed, None) and _differ_visibly(other, streamed):
                 yield Finding(f"/{step}{STREAMED}/choices/0/message", _describe(other), _describe(streamed))
     if not compared:
         raise NotExercised("no task is answered with more parameters")
@@ -62,6 +62,17 @@ def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> 
     difference = compare_answers(alone, other)
     both = streamed is not None and trimmed_texts(other) == trimmed_texts(streamed)
     return difference == "clear" or (difference == "possible" and both)
+
+
+def _differ_visibly(one: Exchange, other: Exchange) -> bool:
+    return _without_space(one) != _without_space(other) or _ends_of(one) != _ends_of(other)
+
+
+def _without_space(exchange: Exchange) -> str:
+    """Return all texts of an answer without white space, which may differ between the forms of a call."""
+    texts = trimmed_texts(exchange)
+    parts = (part for content, reasoning, calls in texts for part in (content, reasoning, *sum(calls, ())))
+    return "".join("".join(map(str, parts)).split())
 
 
 def _ends_of(exchange: Exchange) -> list[str | None]:

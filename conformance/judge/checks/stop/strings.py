@@ -280,6 +280,6 @@ def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Findi
     if not isinstance(sent, dict) or sent.get("skip_special_tokens") is False or sent.get("ignore_eos"):
         raise NotExercised("the request asks for special tokens, or for text beyond the end")
     for index, choice in exchange.choices.items():
-        found = SPECIAL.search(choice.content.strip())
-        if found and found.group() not in exchange.request.body.decode(errors="replace"):
+        sent_text = exchange.request.body.decode(errors="replace")
+        if any(found.group() not in sent_text for found in SPECIAL.finditer(choice.content.strip())):
             yield Finding(f"/choices/{index}/message/content", "no special token", repr(choice.content)[-200:])

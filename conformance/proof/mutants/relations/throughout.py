@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-@mutant("relations.same-throughout", steps="plain.[456]")
+@mutant("relations.same-throughout", steps="plain.[345]")
 def answers_change_in_the_end(exchange: Exchange) -> Exchange:
     """In the second half of a run answers are other ones."""
     return edit_text(exchange, lambda text: f"{exchange.step}: {text}")
 
 
-@mutant("relations.counted-the-same-throughout", steps="plain.5")
+@mutant("relations.counted-the-same-throughout", steps="plain.4")
 def counts_change_in_the_end(exchange: Exchange) -> Exchange:
     """At the end of a run the tokens of an earlier request are counted too."""
     return add_tokens(exchange, prompt=2)

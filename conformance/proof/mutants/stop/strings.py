@@ -97,8 +97,8 @@ def stop_token_is_shown(exchange: Exchange) -> Exchange:
 
 @mutant("stop.no-special-tokens")
 def end_marker_leaks(exchange: Exchange) -> Exchange:
-    """The answer ends with the special token `<|im_end|>`."""
-    return edit_text(exchange, lambda text: f"{text}<|im_end|>")
+    """The answer ends with the special token `<|eot_id|>`, which no request contains."""
+    return edit_text(exchange, lambda text: f"{text}<|eot_id|>")
 
 
 def _ended(exchange: Exchange, stop: str) -> Exchange:

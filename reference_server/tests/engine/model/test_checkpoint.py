@@ -73,12 +73,14 @@ def test_a_checkpoint_without_a_chat_template(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("logit", [0.0, float("nan")])
-def test_an_architecture_whose_logits_differ_over_the_cache(
+def test_an_architecture_whose_logits_differ_over_both_caches(
     random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, logit: float
 ) -> None:
+    from reference_server.engine.model.own_cache_runner import OwnCacheRunner
     from reference_server.engine.model.runner import Runner
 
-    monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.full((1, self.vocabulary_size), logit))
+    for kind in (Runner, OwnCacheRunner):
+        monkeypatch.setattr(kind, "prefill", lambda self, prompts, slots: torch.full((1, self.vocabulary_size), logit))
     assert "over the slot cache" in _load_error(random_checkpoint)
 
 
