@@ -97,7 +97,8 @@ async def run_fault(
     selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
     plan = _narrow(baseline.plan, selected, None if fault.origin else fault.parameter)
     for _ in range(MAX_TRIES):
-        judgements, record = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
+        deadline_s = fault.timeout_s or (FAULTLESS_DEADLINE_S if fault.benign else FAULT_DEADLINE_S)
+        judgements, record = await _judge(host, baseline, fault.name, plan, deadline_s)
         if not _has_stalled(record):
             break
     if errors := [judgement.error for judgement in judgements if judgement.error]:
