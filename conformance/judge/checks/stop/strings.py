@@ -281,5 +281,5 @@ def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Findi
         raise NotExercised("the request asks for special tokens, or for text beyond the end")
     for index, choice in exchange.choices.items():
         sent_text = exchange.request.body.decode(errors="replace")
-        if any(found.group() not in sent_text for found in SPECIAL.finditer(choice.content.strip())):
+        if any(token.group() not in sent_text for token in SPECIAL.finditer(choice.content.strip())):
             yield Finding(f"/choices/{index}/message/content", "no special token", repr(choice.content)[-200:])
