@@ -7,12 +7,12 @@
 # The server needs torch. A build for the CPU is enough; PIP_ARGUMENTS can name the index that offers it.
 FROM python:3.12-slim AS base
 ARG PIP_ARGUMENTS=""
-ENV SOURCE=/src PREFIX=/opt/chatproof WORK=/work
+ENV SOURCE=/src PREFIX=/opt/chatproof WORK=/runs
 WORKDIR /src
 COPY . .
 RUN python3 -m venv "$PREFIX" && install -d -o 10001 -g 10001 "$WORK"
 ENV PATH=/opt/chatproof/bin:$PATH HOME=/tmp PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
-WORKDIR /work
+WORKDIR /runs
 ENTRYPOINT ["chatproof"]
 
 FROM base AS suite
