@@ -85,6 +85,8 @@ _HINTS: tuple[tuple[Column, str], ...] = (
 )
 """Words by which an unknown header is understood, in the order in which they count."""
 
+_NAMED = re.compile(r"\b(?:options?|keys?|names?|settings?|flags?|inputs?|args?)\b|名", re.IGNORECASE)
+"""Words of a first header that stand for a parameter if another column has types: a table of models has none."""
 _PARTS: tuple[tuple[Part, str], ...] = (
     ("request", r"request|请求"),
     ("stream", r"stream|流式"),
@@ -120,6 +122,8 @@ def parse_any_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
         column = known or guess_column(header)
         taken = column in columns if known else column in (*columns, *exact)
         columns.append("other" if column is None or (taken and (column != "name" or not known)) else column)
+    if "name" not in columns and columns[:1] == ["other"] and "type" in columns and _NAMED.search(headers[0]):
+        columns[0] = "name"
     has_facts = set(columns) - {"name", "other", "prose"}
     return tuple(columns) if "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1 else None
 

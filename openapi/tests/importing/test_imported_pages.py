@@ -95,7 +95,7 @@ HTML = """<html><body><h2>Request body</h2><table>
 OTHER_HEADERS = """\
 ### Body
 
-| Argument key | Notes for users | Kind | Permitted interval | Preset default | Is it mandatory? | Small print |
+| Setting key | Notes for users | Kind | Permitted interval | Preset default | Is it mandatory? | Small print |
 |---|---|---|---|---|---|---|
 | temperature | Sampling. | number | 0 to 1.5 | 0.7 | no | - |
 | model | The model. | string | | | yes | - |
