@@ -112,7 +112,7 @@ RULES: Final = (
     rule(rf"(?:{_LEAD})?(?P<self>{NAME})\s*{_COMPARED}", _named, Preceding.READ),
     rule(rf"(?P<self>{NAME})\s*(?:∈|in)\s*(?P<sets>{SET})", _sets, Preceding.READ),
     rule(
-        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
+        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|through|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
         r"(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,

@@ -159,6 +159,11 @@ RULES: Final = (
         Preceding.READ,
     ),
     rule(r"an optional [a-z ]+", lambda _match, _name: [Statement("required", "no")], Preceding.READ),
+    rule(
+        r"(?:(?:this|the) (?:parameter|field|value) is |it is |is )?(?P<word>required|mandatory|optional)",
+        lambda match, _name: [Statement("required", "no" if match["word"].lower() == "optional" else "yes")],
+        Preceding.READ,
+    ),
     rule(r"(?:取值)?(?:可以?|允许)为null", _null(True)),
     rule(r"(?:取值)?(?:不能|不可以?|不允许)为null", _null(False)),
     rule(r"(?:also, )?(?:(?:the value )?can be null|null is allowed)", _null(True)),

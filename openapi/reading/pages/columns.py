@@ -69,7 +69,7 @@ _LEADS: dict[Column, str] = {
 """What the header of a column says about each of its cells, as a sentence about the parameter would."""
 _BY_WORD = {word: column for column, words in _HEADERS.items() for word in words}
 _HINTS: tuple[tuple[Column, str], ...] = (
-    ("default", r"\bdefaults?\b|默认"),
+    ("default", r"\b(?:defaults?|presets?)\b|默认"),
     ("required", r"\b(?:required|mandatory|optional|presence)\b|必选|必填|必须"),
     ("minimum", r"\b(?:min|minimum|at least|lowest|smallest)\b|最小"),
     ("maximum", r"\b(?:max|maximum|at most|highest|largest)\b|最大"),

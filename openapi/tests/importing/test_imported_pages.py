@@ -30,6 +30,7 @@ RANGES = {
     "0 < x < 2": {"exclusiveMinimum": 0.0, "exclusiveMaximum": 2.0},
     "Between 0 and 1.5": {"minimum": 0.0, "maximum": 1.5},
     "1 to 4096": {"minimum": 1.0, "maximum": 4096.0},
+    "0 through 2": {"minimum": 0.0, "maximum": 2.0},
     "from 0.0 to 2.0": {"minimum": 0.0, "maximum": 2.0},
     "up to 8192": {"maximum": 8192.0},
     "at least 1": {"minimum": 1.0},
@@ -95,9 +96,9 @@ HTML = """<html><body><h2>Request body</h2><table>
 OTHER_HEADERS = """\
 ### Body
 
-| Setting key | Notes for users | Kind | Permitted interval | Preset default | Is it mandatory? | Small print |
+| Setting key | Notes for users | Kind | Permitted interval | Preset | Is it mandatory? | Small print |
 |---|---|---|---|---|---|---|
-| temperature | Sampling. | number | 0 to 1.5 | 0.7 | no | - |
+| temperature | Sampling. | number | 0 through 1.5 | 0.7 | no | - |
 | model | The model. | string | | | yes | - |
 | voice | One of low, high. | string | | low | no | - |
 | n | Can be null. | integer | at most 4 | 1 | no | - |
