@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from openapi.command_options.duration import Duration
+from openapi.command_options.option_group import add_option_group
 from reference_server.child_engine.failure import EngineProgramError
 from reference_server.child_engine.program import load_program, program_names
 from reference_server.child_engine.replica import WatchTimes
 from reference_server.child_engine.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 DEFAULT_TIMES: Final = WatchTimes()
@@ -30,27 +30,6 @@ class EngineOptions:
     variables: tuple[str, ...] = ()
     replicas: int = 1
     start_s: float = DEFAULT_TIMES.start
-
-
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which gets their values as one argument, `child_engine`."""
-
-    def with_engine(
-        engine: str | None,
-        engine_program: str | None,
-        engine_args: str,
-        engine_env: tuple[str, ...],
-        engine_replicas: int,
-        engine_start: float,
-        **others: Any,
-    ) -> Any:
-        options = EngineOptions(engine, engine_program, engine_args, engine_env, engine_replicas, engine_start)
-        return command(child_engine=options, **others)
-
-    with_engine.__doc__ = command.__doc__
-    known = getattr(command, "__click_params__", [])
-    with_engine.__click_params__ = [*known, *reversed(OPTIONS)]  # type: ignore[attr-defined]  # as click does
-    return with_engine
 
 
 OPTIONS: Final = [
@@ -89,6 +68,8 @@ OPTIONS: Final = [
         help="Time until the engine must be ready.",
     ),
 ]
+engine_options = add_option_group(OPTIONS, "child_engine", EngineOptions)
+"""Adds the options to a command, which gets their values as one argument, `child_engine`."""
 NAMES: Final = tuple(str(option.name) for option in OPTIONS if option.name != "engine")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from openapi.api_key import ApiKeyError, read_api_key
+from openapi.command_options.option_group import add_option_group
 from openapi.contract.contract import ContractError
 from reference_server.upstream.capabilities import narrow_contract, neutral_values
 from reference_server.upstream.client.load_balancer import LoadBalancer
@@ -26,8 +27,6 @@ from reference_server.upstream.recognition import (
 from reference_server.upstream.upstream_engine import UpstreamEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from openapi.contract.contract import Contract
     from reference_server.upstream.recognition import RecognisedUpstream
 
@@ -52,26 +51,6 @@ class UpstreamOptions:
     key_variable: str | None = None
     timeouts: tuple[str, ...] = ()
     key: str | None = None
-
-
-def upstream_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which gets their values as one argument, `upstreams`."""
-
-    def with_upstreams(
-        upstream: tuple[str, ...],
-        upstream_kind: str,
-        upstream_model: str | None,
-        upstream_key_env: str | None,
-        upstream_timeout: tuple[str, ...],
-        **others: Any,
-    ) -> Any:
-        options = UpstreamOptions(upstream, upstream_kind, upstream_model, upstream_key_env, upstream_timeout)
-        return command(upstreams=options, **others)
-
-    with_upstreams.__doc__ = command.__doc__
-    known = getattr(command, "__click_params__", [])
-    with_upstreams.__click_params__ = [*known, *reversed(OPTIONS)]  # type: ignore[attr-defined]  # as click does
-    return with_upstreams
 
 
 OPTIONS: Final = [
@@ -101,6 +80,10 @@ OPTIONS: Final = [
         + ".",
     ),
 ]
+
+
+upstream_options = add_option_group(OPTIONS, "upstreams", UpstreamOptions)
+"""Adds the options to a command, which gets their values as one argument, `upstreams`."""
 
 
 def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> tuple[UpstreamEngine, Contract, str]:
