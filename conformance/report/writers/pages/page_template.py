@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 STYLE: Final = "report.css"
+SHARED_SCRIPT: Final = "page.js"
 
 
 def render_page(name: str, **values: Any) -> str:
-    """Return the page of `templates/NAME.html` with its script `NAME.js`, and these values."""
-    style, script = Markup(_read(STYLE)), Markup(_read(f"{name}.js"))  # noqa: S704 - our own files
+    """Return the page of `templates/NAME.html` with the shared script and its own, `NAME.js`, and these values."""
+    style = Markup(_read(STYLE))  # noqa: S704 - our own file
+    script = Markup(_read(SHARED_SCRIPT) + _read(f"{name}.js"))  # noqa: S704 - our own files
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -1,5 +1,3 @@
-"use strict";
-const byId = (id) => document.getElementById(id);
 const fields = ["search", "topic", "keyword", "outcome"].map(byId);
 const rows = [...document.querySelectorAll("#requirements .row")];
 const groups = [...document.querySelectorAll("#requirements .group")];
@@ -24,51 +22,16 @@ function filter() {
   byId("shown").textContent = `${shown} of ${rows.length} requirements`;
 }
 
-function reveal() {
-  let target = null;
-  try {
-    target = byId(decodeURIComponent(location.hash.slice(1)));
-  } catch {
-    return;
-  }
-  if (!target) return;
-  if (target.closest("#requirements [hidden]")) {
-    byId("filters").reset();
-    filter();
-  }
-  for (let node = target; node; node = node.parentElement) {
-    if (node instanceof HTMLDetailsElement) node.open = true;
-  }
-  target.scrollIntoView();
-}
-
-byId("filters").addEventListener("input", filter);
-byId("filters").addEventListener("reset", () => setTimeout(filter));
-byId("filters").addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("click", (event) => {
   const topic = event.target.closest("[data-choose]");
-  if (topic) {
-    byId("filters").reset();
-    byId("topic").value = topic.dataset.choose;
-    filter();
-  }
-  const button = event.target.closest("button.copy");
-  if (button) {
-    const command = button.parentElement.querySelector("pre.command");
-    getSelection().selectAllChildren(command);
-    const done = () => { button.textContent = "copied"; };
-    if (navigator.clipboard) navigator.clipboard.writeText(command.textContent).then(done, () => {});
-    else if (document.execCommand("copy")) done();
-  }
+  if (!topic) return;
+  byId("filters").reset();
+  byId("topic").value = topic.dataset.choose;
+  filter();
 });
-document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
-    event.preventDefault();
-    byId("search").focus();
-  }
-});
-addEventListener("hashchange", reveal);
 document.documentElement.classList.add("scripted");
-for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
-filter();
-reveal();
+connect(filter, (target) => {
+  if (!target.closest("#requirements [hidden]")) return;
+  byId("filters").reset();
+  filter();
+});
