@@ -108,9 +108,17 @@ def _equal_choices(round_: Round) -> frozenset[tuple[int, int]] | None:
     return frozenset(pair for pair in combinations(CHOICES, 2) if texts[pair[0]] == texts[pair[1]])
 
 
+def require_seed(exchanges: Mapping[str, Exchange]) -> None:
+    """Raise NotExercised unless every request has a seed, which is left out if the contract has none."""
+    sent: list[Any] = [exchange.request_json for exchange in exchanges.values()]
+    if any(not isinstance(body, dict) or body.get("seed") is None for body in sent):
+        raise NotExercised("the requests have no seed")
+
+
 @relation("choices.seed-repeats", over=("seeded-choices", "seeded-choices-again"), unmet=why_unanswered)
 def seeded_choices_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same request for several choices with the same seed gives the same texts."""
+    require_seed(exchanges)
     first, second = (_texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again"))
     if sorted(first) != sorted(second):
         yield Finding("/choices/*/message/content", repr(first)[:200], repr(second)[:200])
@@ -119,6 +127,7 @@ def seeded_choices_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iter
 @relation("choices.first-is-the-only-one", over=("single", "seeded-choices"), unmet=why_unanswered)
 def first_choice_is_that_of_a_single_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With the same seed, the choice of `n: 1` is among those of a greater n. No document promises it."""
+    require_seed(exchanges)
     single, several = _texts(exchanges["single"]), _texts(exchanges["seeded-choices"])
     if not set(single) & set(several):
         yield Finding("/choices/*/message/content", repr(single)[:200], repr(several)[:200])
@@ -161,6 +170,7 @@ def streamed_choices_are_the_plain_ones(exchanges: Mapping[str, Exchange], conte
     Reported if a streamed text is the plain one with a piece lost or repeated. Any other difference is another sample.
     """
     require_choices(exchanges, context)
+    require_seed(exchanges)
     first, second, streamed = (
         _texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again", "streamed-choices")
     )

@@ -54,6 +54,8 @@ CASES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
     ("answer.one-choice-by-default", PLAIN, "n null"): (of_request(n=None), "pass"),
     ("answer.one-choice-by-default", PLAIN, "n 2"): (of_request(n=2), "not exercised"),
     ("answer.one-choice-by-default", PLAIN, "no choices"): (of_answer(choices=[]), "not observed"),
+    ("choices.streamed-as-plain", SEVERAL, "no seed"): (of_request(seed=None), "not exercised"),
+    ("choices.seed-repeats", "choices/seeded-choices", "no seed"): (of_request(seed=None), "not exercised"),
     ("answer.content-is-text", PLAIN, "empty"): (of_message(content=""), "pass"),
     ("answer.content-is-text", PLAIN, "null with a call"): (both(call(), of_message(content=None)), "pass"),
     ("answer.content-is-text", PLAIN, "null with no call"): (of_message(content=None, tool_calls=[]), "finding"),
