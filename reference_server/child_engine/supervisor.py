@@ -75,7 +75,7 @@ class Supervisor:
     def on_failure(self, call: Callable[[], None]) -> None:
         """Set what is called, from another thread, when no replica will ever serve again."""
         self._on_failure = call
-        self._report_end(None)
+        self._tell_if_all_ended()
 
     def _start(self) -> None:
         for replica in self._replicas:
@@ -98,9 +98,11 @@ class Supervisor:
             if replica.ident is not None:
                 replica.join()
 
-    def _report_end(self, ended: Replica | None) -> None:
-        if ended is not None:
-            self._log(f"chatproof gave up: {ended.failure}")
+    def _report_end(self, ended: Replica) -> None:
+        self._log(f"chatproof gave up: {ended.failure}")
+        self._tell_if_all_ended()
+
+    def _tell_if_all_ended(self) -> None:
         if all(replica.failure is not None for replica in self._replicas):
             self._on_failure()
 

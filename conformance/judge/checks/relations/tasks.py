@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
@@ -71,7 +72,7 @@ def _differ_visibly(one: Exchange, other: Exchange) -> bool:
 def _without_space(exchange: Exchange) -> str:
     """Return all texts of an answer without white space, which may differ between the forms of a call."""
     texts = trimmed_texts(exchange)
-    parts = (part for content, reasoning, calls in texts for part in (content, reasoning, *sum(calls, ())))
+    parts = (part for content, reasoning, calls in texts for part in (content, reasoning, *chain.from_iterable(calls)))
     return "".join("".join(map(str, parts)).split())
 
 
