@@ -7,6 +7,7 @@ chatproof.toml, which states them.
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -81,5 +82,6 @@ def compare_with(second: SecondServer, first_name: str, first: dict[str, Any], f
     ]
     for item in matrix_tables(compare_deployments(deployments)):
         console.print(item)
-    command = f"chatproof matrix {file} {second.file} --report html=matrix.html"
+    files = shlex.join(map(str, (file, second.file)))
+    command = f"chatproof matrix {files} --report html=matrix.html"
     console.print(f"as a page: {command}", soft_wrap=True, markup=False)
