@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
@@ -42,6 +43,7 @@ UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
 INDENT = " " * 6  # the width of most outcomes, and a space
 LABEL = 10  # the width of a label
+MOST_CAUSES = 12  # that are shown with their evidence; a server without any validation has a hundred
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 LONGEST = 240
 LONGEST_IN_TABLE = 100
@@ -59,16 +61,21 @@ def plan_lines(
 
 
 def write(results: dict[str, Any], console: Console, file: str = RESULTS_FILE) -> None:
-    """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict.
+    """Print the causes of failures and warnings, the counts, and the verdict.
+
+    The first causes have their evidence, command and consequences; each further one is one line.
 
     file: the results file that the commands name. A command is never wrapped, so that it can be copied; other lines
     are wrapped in a terminal, and not in log files.
     """
     rows, reproduction = results["requirements"], Reproduction(results, file)
     is_terminal = console.is_terminal
-    for group in list_problems(results):
+    problems = list_problems(results)
+    for group in problems[:MOST_CAUSES]:
         for line in _group(group, reproduction, console):
             console.print(line, soft_wrap=True)
+    for line in _further_causes(problems[MOST_CAUSES:], file, console):
+        console.print(line, soft_wrap=True)
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
@@ -84,16 +91,37 @@ def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> I
     if group.consequences:
         yield Text(f"{INDENT}{group.title}:")
     for row in group.consequences[:MOST_CONSEQUENCES]:
-        line = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
-        line.append(sanitize(row["id"]))
-        detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
-        line.append(f": {sanitize(detail)}", "dim")
-        if console.is_terminal:
-            line.truncate(console.width, overflow="ellipsis")
-        yield line
+        yield _one_line(row, f"{INDENT}  ", console)
     if (more := len(group.consequences) - MOST_CONSEQUENCES) > 0:
         yield Text(f"{INDENT}  and {more} more, which the other reports list", "dim")
     yield Text("")
+
+
+def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -> Iterator[Text]:
+    """Yield one line for each cause, and the commands that show more of them."""
+    if not groups:
+        return
+    yield Text(f"{len(groups)} further cause{'s' * (len(groups) > 1)}:")
+    for group in groups:
+        yield _one_line(group.row, "  ", console)
+    page = f"chatproof judge {shlex.quote(file)} --report html=page.html"
+    one = f"chatproof replay {shlex.quote(file)} --id {shlex.quote(groups[0].row['id'])}"
+    yield Text("all of them with their evidence:", "dim")
+    yield Text(f"{INDENT}{sanitize(page)}", "cyan")
+    yield Text("one of them, sent again:", "dim")
+    yield Text(f"{INDENT}{sanitize(one)}", "cyan")
+    yield Text("")
+
+
+def _one_line(row: dict[str, Any], indent: str, console: Console) -> Text:
+    """Return a requirement with its first finding; in a terminal, cut to its width."""
+    line = Text.assemble(indent, (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
+    line.append(sanitize(row["id"]))
+    detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
+    line.append(f": {sanitize(detail)}", "dim")
+    if console.is_terminal:
+        line.truncate(console.width, overflow="ellipsis")
+    return line
 
 
 def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> Iterator[Text]:
@@ -199,7 +227,7 @@ def _verdict(results: dict[str, Any]) -> Group:
         )
     if run["exhausted"]:
         lines.append(Text(f"ended early: {sanitize(run['exhausted'], LONGEST_COMMAND)}", "yellow"))
-    if failing := next((row for row in results["requirements"] if row["fails"]), None):
+    if failing := next((group.row for group in list_problems(results) if group.fails), None):
         lines.append(
             Text(f"`chatproof explain {sanitize(failing['id'])}` says why it matters and how to fix it", "dim")
         )
