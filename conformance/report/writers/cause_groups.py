@@ -16,6 +16,8 @@ STATES: Final = {
 }
 """What happened to the sentences that were not judged."""
 SHOWN_CAPABILITIES: Final = 6
+MOST_CAUSES: Final = 12
+"""Causes that a report shows with their evidence in front of its lists; a server without validation has a hundred."""
 
 
 @dataclass(frozen=True, slots=True)

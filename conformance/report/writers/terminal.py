@@ -13,6 +13,7 @@ from rich.text import Text
 from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import (
+    MOST_CAUSES,
     describe_causes,
     describe_consequence,
     describe_document,
@@ -43,7 +44,6 @@ UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
 INDENT = " " * 6  # the width of most outcomes, and a space
 LABEL = 10  # the width of a label
-MOST_CAUSES = 12  # that are shown with their evidence; a server without any validation has a hundred
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 LONGEST = 240
 LONGEST_IN_TABLE = 100
@@ -91,7 +91,8 @@ def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> I
     if group.consequences:
         yield Text(f"{INDENT}{group.title}:")
     for row in group.consequences[:MOST_CONSEQUENCES]:
-        yield _one_line(row, f"{INDENT}  ", console)
+        detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
+        yield _one_line(row, detail, f"{INDENT}  ", console)
     if (more := len(group.consequences) - MOST_CONSEQUENCES) > 0:
         yield Text(f"{INDENT}  and {more} more, which the other reports list", "dim")
     yield Text("")
@@ -103,7 +104,7 @@ def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -
         return
     yield Text(f"{len(groups)} further cause{'s' * (len(groups) > 1)}:")
     for group in groups:
-        yield _one_line(group.row, "  ", console)
+        yield _one_line(group.row, group.row["summary"], "  ", console)
     page = f"chatproof judge {shlex.quote(file)} --report html=page.html"
     one = f"chatproof replay {shlex.quote(file)} --id {shlex.quote(groups[0].row['id'])}"
     yield Text("all of them with their evidence:", "dim")
@@ -113,11 +114,10 @@ def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -
     yield Text("")
 
 
-def _one_line(row: dict[str, Any], indent: str, console: Console) -> Text:
-    """Return a requirement with its first finding; in a terminal, cut to its width."""
+def _one_line(row: dict[str, Any], detail: str, indent: str, console: Console) -> Text:
+    """Return a requirement and a detail on one line; in a terminal, cut to its width."""
     line = Text.assemble(indent, (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
     line.append(sanitize(row["id"]))
-    detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
     line.append(f": {sanitize(detail)}", "dim")
     if console.is_terminal:
         line.truncate(console.width, overflow="ellipsis")

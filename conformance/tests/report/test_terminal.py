@@ -14,7 +14,7 @@ from rich.console import Console
 from conformance.check import Finding
 from conformance.record import Record
 from conformance.report.writers import terminal
-from conformance.report.writers.cause_groups import list_problems
+from conformance.report.writers.cause_groups import MOST_CAUSES, list_problems
 from conformance.report.writers.evidence import Reproduction, repeat_command
 from conformance.report.writers.progress_bar import LiveFailure, ProgressBar, format_left
 from conformance.tests.report.judgements import results_with_failures
@@ -78,10 +78,10 @@ def test_causes_after_the_first_ones_are_one_line_each_with_commands_that_show_t
         row.update(outcome="FAIL", fails=True, findings=[finding(exchange)])
     problems = list_problems(content)
     lines = printed(content, 80, "my results.json")
-    start = lines.index(f"{len(problems) - terminal.MOST_CAUSES} further causes:")
-    assert terminal.MOST_CAUSES == len(commands(lines[:start])) == len(commands(lines))
+    start = lines.index(f"{len(problems) - MOST_CAUSES} further causes:")
+    assert MOST_CAUSES == len(commands(lines[:start])) == len(commands(lines))
     names = [line.split()[2].removesuffix(":") for line in lines[start + 1 :] if re.match(r"  (FAIL|WARN) ", line)]
-    assert [group.row["id"] for group in problems[terminal.MOST_CAUSES :]] == names
+    assert [group.row["id"] for group in problems[MOST_CAUSES:]] == names
     assert "      chatproof judge 'my results.json' --report html=page.html" in lines
     assert f"      chatproof replay 'my results.json' --id {names[0]}" in lines
 
