@@ -37,7 +37,8 @@ def parse_options(
         kind, equals, path = option.partition("=")
         if kind not in kinds or not equals or not path:
             expected = f"KIND=PATH, where KIND is one of {', '.join(kinds)}"
-            raise UsageError(f"invalid --report {option!r}: expected {expected}{suggest(kind, kinds)}")
+            hint = f"; for example {kind}=FILE" if kind in kinds else suggest(kind, kinds)
+            raise UsageError(f"invalid --report {option!r}: expected {expected}{hint}")
         if any(path == str(other) for _, other in reports):
             raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")
         reports.append((kind, Path(path)))

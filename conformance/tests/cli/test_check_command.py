@@ -229,7 +229,10 @@ USAGE = {
         "junit, markdown",
     ),
     "a report without a path": (("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit="), "KIND=PATH"),
-    "a report without a kind": (("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit"), "KIND=PATH"),
+    "a report without a kind": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit"),
+        "; for example junit=FILE",
+    ),
     "a folder that is a file": (
         ("check", UNREACHABLE, "--dialect", "mindie", "--report", f"junit={__file__}/x.xml"),
         "is not a folder",
