@@ -69,10 +69,9 @@ def _read_results(path: Path) -> dict[str, Any]:
         raise click.UsageError(
             f"{file}: not the results of a load test: {reason}; the file may be incomplete: copy or write it again"
         ) from error
-    version = results.get("schema_version") if isinstance(results, dict) else None
-    if version is None or "latencies_ms" not in results:
+    if not isinstance(results, dict) or not {"schema_version", "latencies_ms"} <= results.keys():
         raise click.UsageError(f"{file}: not the results of a load test: expected results.json of a report folder")
-    if version != SCHEMA_VERSION:
+    if (version := results["schema_version"]) != SCHEMA_VERSION:
         raise click.UsageError(
             f"{file}: it has schema version {version}, and this chatproof reads {SCHEMA_VERSION}: update chatproof"
         )

@@ -292,6 +292,21 @@ def test_the_headline_counts_causes_apart_from_requirements(read_good: Callable[
     assert describe_causes(content) == "2 requirements fail for 1 cause"
 
 
+def test_the_headline_of_a_run_that_ended_early_counts_what_was_not_observed_apart(
+    read_good: Callable[[str], Good],
+) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    failing, *unobserved = [row for row in content["requirements"] if row["keyword"] == "MUST"][:4]
+    failing.update(outcome="FAIL", fails=True)
+    for row in unobserved:
+        row.update(outcome="UNTESTABLE", fails=True, findings=[], causes=[])
+    assert describe_causes(content) == "4 requirements fail for 4 causes"
+    content["run"]["exhausted"] = "interrupted"
+    assert describe_causes(content) == "1 requirement fails for 1 cause, 3 not observed before the run ended"
+    unobserved[0]["causes"] = [failing["id"]]
+    assert describe_causes(content) == "2 requirements fail for 1 cause, 2 not observed before the run ended"
+
+
 def test_every_report_states_how_much_of_the_document_was_judged(read_good: Callable[[str], Good]) -> None:
     content = json.loads(read_good("mindie-2.3").results)
     content["document"] |= {"judged": 100, "not_declared": 7, "undeclared_capabilities": {"tools": 6, "thinking": 1}}
