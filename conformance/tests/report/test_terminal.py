@@ -13,9 +13,10 @@ from rich.console import Console
 
 from conformance.check import Finding
 from conformance.record import Record
-from conformance.report.writers import terminal
+from conformance.report.writers import junit, markdown, terminal
 from conformance.report.writers.cause_groups import MOST_CAUSES, list_problems
 from conformance.report.writers.evidence import Reproduction, repeat_command
+from conformance.report.writers.pages import check_page as page
 from conformance.report.writers.progress_bar import LiveFailure, ProgressBar, format_left
 from conformance.tests.report.judgements import results_with_failures
 
@@ -100,6 +101,9 @@ def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_o
     row["findings"] = [{"where": "/", "expected": "x", "got": "y", "scenario": "a", "exchange": exchange}]
     command = Reproduction(content, "out/my results.json").command(row)
     assert "chatproof replay 'out/my results.json' --id sampling.greedy-repeats" == command
+    row.update(outcome="FAIL", fails=True, causes=[])
+    for write in (markdown.write, junit.write, page.write):
+        assert "chatproof replay results.json --id sampling.greedy-repeats" in write(content)
 
 
 def test_the_bar_has_the_same_width_throughout_a_run() -> None:
