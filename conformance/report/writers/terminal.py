@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, chop_cells
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
@@ -23,7 +24,7 @@ from conformance.report.writers.cause_groups import (
 from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction, neutralize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -149,9 +150,16 @@ def _labelled(label: str, text: str, style: str, console: Console) -> Iterator[T
     indent = f"{INDENT}{label:<{LABEL}}" if label else INDENT
     lines: Sequence[Text] = [Text(text, style)]
     if console.is_terminal:
-        lines = [*Text(text, style).wrap(console, max(LABEL, console.width - len(indent)))]
+        lines = [*_wrap(Text(text, style), max(LABEL, console.width - len(indent)), console)]
     for number, line in enumerate(lines):
         yield Text.assemble((indent if number == 0 else " " * len(indent), "dim"), line)
+
+
+def _wrap(text: Text, width: int, console: Console) -> Iterable[Text]:
+    """Return the lines of a text; one with a word that is longer than a line is broken anywhere, so lines are full."""
+    if max(map(cell_len, text.plain.split()), default=0) <= width:
+        return text.wrap(console, width)
+    return (Text(line, text.style) for line in chop_cells(text.plain, width))
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:

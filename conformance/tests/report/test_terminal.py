@@ -87,6 +87,16 @@ def test_causes_after_the_first_ones_are_one_line_each_with_commands_that_show_t
     assert f"      chatproof replay 'my results.json' --id {names[0]}" in lines
 
 
+def test_a_long_word_begins_on_the_line_of_its_label(failing: dict[str, Any]) -> None:
+    content = json.loads(json.dumps(failing, default=list))
+    row = list_problems(content)[0].row
+    row["findings"][:] = [{**row["findings"][0], "got": f"200: {{{'x' * 150}}}"}]
+    lines = printed(content, 80)
+    start = next(number for number, line in enumerate(lines) if line.startswith("      got       200: {xxx"))
+    shown = "".join(line[16:] for line in lines[start : start + 3])
+    assert (f"200: {{{'x' * 150}}}", 80) == (shown, len(lines[start]))
+
+
 def test_the_explanation_is_of_the_first_cause(failing: dict[str, Any]) -> None:
     (line,) = [line for line in printed(failing, 200) if "chatproof explain" in line]
     assert f"`chatproof explain {list_problems(failing)[0].row['id']}`" in line
