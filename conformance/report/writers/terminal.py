@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, chop_cells
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
@@ -21,32 +20,18 @@ from conformance.report.writers.cause_groups import (
     list_problems,
     other_causes,
 )
-from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction, neutralize
+from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction
+from conformance.report.writers.terminal_text import INDENT, LABEL, STYLES, VERDICTS, labelled_lines, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from conformance.report.writers.cause_groups import CauseGroup
 
-STYLES = {
-    "PASS": "green",
-    "FAIL": "bold red",
-    "WARN": "yellow",
-    "OBSERVED": "cyan",
-    "UNTESTABLE": "magenta",
-    "NOT_EXERCISED": "dim",
-    "NOT_APPLICABLE": "dim",
-    "WAIVED": "blue",
-    "ERROR": "bold white on red",
-}
 UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
-VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
-INDENT = " " * 6  # the width of most outcomes, and a space
-LABEL = 10  # the width of a label
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
-LONGEST = 240
 LONGEST_IN_TABLE = 100
 
 
@@ -130,36 +115,21 @@ def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> I
     yield Text.assemble(
         (f"{row['outcome']:<5}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
     )
-    yield from _labelled("", sanitize(row["summary"]), "", console)
+    yield from labelled_lines("", sanitize(row["summary"]), "", console)
     if row["note"]:
-        yield from _labelled("note", sanitize(row["note"]), "", console)
+        yield from labelled_lines("note", sanitize(row["note"]), "", console)
     first = reproduction.first_finding(row)
     if first is not None:
         more = len(row["findings"]) - 1
-        yield from _labelled("expected", sanitize(first["expected"]), "green", console)
-        yield from _labelled("got", sanitize(first["got"]), "red", console)
+        yield from labelled_lines("expected", sanitize(first["expected"]), "green", console)
+        yield from labelled_lines("got", sanitize(first["got"]), "red", console)
         others = f", and {more} more finding{'s' * (more > 1)}" if more else ""
-        yield from _labelled("at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console)
-    yield from _labelled("source", sanitize(format_source(row)), "dim", console)
+        yield from labelled_lines(
+            "at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console
+        )
+    yield from labelled_lines("source", sanitize(format_source(row)), "dim", console)
     if command := reproduction.command(row):
         yield Text.assemble(f"{INDENT}{'try':<{LABEL}}", (sanitize(command, LONGEST_COMMAND), "cyan"))
-
-
-def _labelled(label: str, text: str, style: str, console: Console) -> Iterator[Text]:
-    """Yield a value next to its label; in a terminal, wrapped lines of the value are below its first."""
-    indent = f"{INDENT}{label:<{LABEL}}" if label else INDENT
-    lines: Sequence[Text] = [Text(text, style)]
-    if console.is_terminal:
-        lines = [*_wrap(Text(text, style), max(LABEL, console.width - len(indent)), console)]
-    for number, line in enumerate(lines):
-        yield Text.assemble((indent if number == 0 else " " * len(indent), "dim"), line)
-
-
-def _wrap(text: Text, width: int, console: Console) -> Iterable[Text]:
-    """Return the lines of a text; one with a word that is longer than a line is broken anywhere, so lines are full."""
-    if max(map(cell_len, text.plain.split()), default=0) <= width:
-        return text.wrap(console, width)
-    return (Text(line, text.style) for line in chop_cells(text.plain, width))
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:
@@ -248,8 +218,3 @@ def _capabilities(target: dict[str, Any]) -> list[str]:
     """Return one line for each status and origin of the server's capabilities."""
     groups = group_capabilities(target)
     return [f"{label} {', '.join(names)} ({origin})" for label, names, origin in groups] or ["no capabilities"]
-
-
-def sanitize(text: str, longest: int = LONGEST) -> str:
-    """Return the text on one line, without characters that move the cursor or control the terminal."""
-    return neutralize(text.replace("\n", " "), longest)

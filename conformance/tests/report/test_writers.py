@@ -15,7 +15,17 @@ from rich.console import Console
 from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal, workflow_commands
+from conformance.report.writers import (
+    WRITERS,
+    badge,
+    junit,
+    markdown,
+    report_files,
+    sarif,
+    terminal,
+    terminal_text,
+    workflow_commands,
+)
 from conformance.report.writers.cause_groups import describe_causes
 from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
@@ -239,7 +249,7 @@ def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callab
 
 
 def test_every_outcome_has_a_style() -> None:
-    assert {outcome.value for outcome in Outcome} == set(terminal.STYLES)
+    assert {outcome.value for outcome in Outcome} == set(terminal_text.STYLES)
 
 
 def test_the_help_of_report_lists_every_kind() -> None:
