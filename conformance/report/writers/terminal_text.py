@@ -42,7 +42,7 @@ def labelled_lines(label: str, text: str, style: str, console: Console) -> Itera
 
 
 def _wrap(text: Text, width: int, console: Console) -> Iterable[Text]:
-    """Return the lines of a text; one with a word that is longer than a line is broken anywhere, so lines are full."""
+    """Return the lines of a value; one with a word that is longer than a line is broken anywhere, so lines are full."""
     if max(map(cell_len, text.plain.split()), default=0) <= width:
         return text.wrap(console, width)
     return (Text(line, text.style) for line in chop_cells(text.plain, width))
