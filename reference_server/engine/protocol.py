@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from reference_server.engine.media import MediaNeeds
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import CallPiece
 
@@ -185,11 +186,13 @@ class Engine(Protocol):
     sampling_defaults: the model's own values of sampling parameters, by their names in SamplingParams, for requests and
         contracts that leave them open.
     slots: number of sequences that run at once; a remote engine, which does not know it, has the default.
+    media: what the model takes of media; None if it reads text only.
     """
 
     parsed_arguments: bool = True
     slots: int = DEFAULT_SLOTS
     lacking: frozenset[str] = frozenset()
+    media: MediaNeeds | None = None
     sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     @property
@@ -211,6 +214,8 @@ class Engine(Protocol):
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the prompt up to the start of the assistant's turn, as `submit` of the same engine takes it.
+
+        Content is a string or a list of parts; the part of a medium has it decoded under `media`.
 
         A local engine returns token ids. Raises ChatTemplateError.
         """

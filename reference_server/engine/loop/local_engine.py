@@ -15,6 +15,7 @@ from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
+from reference_server.engine.media import split_media
 from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
 from reference_server.engine.model.cache_plan import (
     BUDGET_SHARE,
@@ -30,6 +31,7 @@ from reference_server.engine.model.checkpoint_facts import CheckpointFacts, insp
 from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
 from reference_server.engine.model.runner import PROMPT_QUANTUM
 from reference_server.engine.model.verification import create_verified_runner
+from reference_server.engine.multimodal.embeddings import MediaEmbeddings, MediaPrompt, text_tokens
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,
@@ -62,6 +64,7 @@ SMALL_MODEL_PARAMETERS = 50_000_000
 # Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
 GRAMMAR_CAPABILITIES = frozenset({"structured_output"})
+MEDIA_CAPABILITIES = frozenset({"media"})
 
 
 class LocalEngine(Engine):
@@ -103,6 +106,11 @@ class LocalEngine(Engine):
         self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
         if not self._grammar_compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
+        self._encoder = checkpoint.media_encoder if runner.keeps_prefixes else None  # it puts embeddings into the cache
+        self.media = None if self._encoder is None else self._encoder.needs
+        if self._encoder is None:
+            self.lacking |= MEDIA_CAPABILITIES
+        self._media = runner.media = MediaEmbeddings(self._encoder.placeholder_id if self._encoder else -1)
         self._lark = LarkBuilder(self._vocabulary.control_ids)
         self._runner = runner
         self.slots = plan.slots
@@ -226,7 +234,11 @@ class LocalEngine(Engine):
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        return self._checkpoint.chat.encode(messages, tools, template_kwargs)
+        bare, media = split_media(messages)
+        ids = self._checkpoint.chat.encode(bare, tools, template_kwargs)
+        if not media or self._encoder is None:
+            return ids
+        return self._media.expand(ids, [self._media.add(medium, self._encoder.encode) for medium in media])
 
     def check_size(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
@@ -243,7 +255,8 @@ class LocalEngine(Engine):
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
             raise ValueError("the prompt is empty: at least one token is needed")
-        if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
+        media = prompt.rows if isinstance(prompt, MediaPrompt) else ()
+        if min(prompt) < 0 or max(text_tokens(prompt), default=0) >= self.vocabulary_size:
             raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
         prompt = self._fit(prompt, params)
         if params.beam_search and params.width > min(self.slots, self.vocabulary_size):
@@ -266,7 +279,7 @@ class LocalEngine(Engine):
             predicted=None if params.predicted is None else self._encode_prediction(params.predicted),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
-        submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter())
+        submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter(), media=media)
         generation = LocalGeneration(submission, asyncio.get_running_loop())
         self._driver.submit(generation)
         return generation
@@ -287,7 +300,7 @@ class LocalEngine(Engine):
 
     def _starts_in_reasoning(self, prompt: list[int], params: SamplingParams) -> bool:
         """Return whether the prompt ends inside reasoning that the request wants separately."""
-        return params.reasoning and self._vocabulary.ends_in_reasoning(prompt)
+        return params.reasoning and self._vocabulary.ends_in_reasoning(list(text_tokens(prompt)))
 
     def _create_matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
         """Return a matcher at the start of the grammar of a request; compiled grammars are cached."""
@@ -336,15 +349,16 @@ class LocalEngine(Engine):
         None comes before it for each part that is computed, after which the caller may do other work.
         """
         prompt, top = submission.prompt, submission.params.prompt_logprobs
-        text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
+        tokens = self._media.as_tokens(prompt)
+        text = self._checkpoint.tokenizer.decode(tokens, skip_special_tokens=False)
         name = self._vocabulary.token_text
         entries: list[tuple[RankedLogprob, ...] | None] = [None]
         for logits in self._runner.prompt_logits(prompt) if top is not None else ():
-            expected = prompt[len(entries) - 1 :]
+            expected = tokens[len(entries) - 1 :]
             rows = score_prompt([logits], expected, top or 0)
             entries += [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
             yield None
-        yield Prompt(tuple(prompt), text, None if top is None else tuple(entries))
+        yield Prompt(tuple(tokens), text, None if top is None else tuple(entries))
 
 
 def _find_budget(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
 from reference_server.engine.loop.failures import is_out_of_memory, out_of_memory_error, release_memory, to_engine_error
+from reference_server.engine.multimodal.embeddings import text_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -70,7 +71,7 @@ class Prefiller:
                     complete.append((sequence, row))
                 elif sequence.prefilled == len(sequence.prompt) and (slot := sequence.slot) is not None:
                     try:
-                        self._sampler.reset_slot(slot, sequence.params, sequence.prompt)
+                        self._sampler.reset_slot(slot, sequence.params, text_tokens(sequence.prompt))
                     except Exception as error:
                         failures[sequence] = to_engine_error(error)
                         continue

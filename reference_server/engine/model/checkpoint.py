@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import tokenizers
 
 from reference_server.engine.device import load_npu, torch
-from reference_server.engine.model.checkpoint_kind import require_supported_kind
+from reference_server.engine.model.checkpoint_kind import reads_media, require_supported_kind
+from reference_server.engine.multimodal.encoder import MediaEncoder, split_model
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
@@ -46,6 +47,7 @@ class Checkpoint:
     model: a transformers causal language model in evaluation mode, on its device.
     sampling_defaults: values of generation_config.json, by their names in SamplingParams.
     tool_format: the format in which its chat template writes tool calls; None if unknown.
+    media_encoder: of a vision-language model; None for text alone.
     """
 
     model: Any
@@ -54,6 +56,7 @@ class Checkpoint:
     eos_token_ids: frozenset[int]
     tool_format: ToolFormat | None
     sampling_defaults: Mapping[str, float]
+    media_encoder: MediaEncoder | None = None
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
@@ -73,7 +76,10 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         listed = getattr(config, "eos_token_id", None)
         ends |= set(listed) if isinstance(listed, list) else {listed}
     with torch.inference_mode():
-        model = model.to(device)
+        model = model.to(device).eval()
+    encoder: MediaEncoder | None = None
+    if reads_media(path):
+        model, encoder = split_model(model)
     backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_padding()
     backend.no_truncation()
@@ -86,12 +92,13 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         return text
 
     return Checkpoint(
-        model=model.eval(),
+        model=model,
         tokenizer=backend,
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
         tool_format=detect_format(_template_source(tokenizer.chat_template)),
         sampling_defaults=_read_sampling_defaults(path, model.generation_config),
+        media_encoder=encoder,
     )
 
 
@@ -117,14 +124,15 @@ def _template_source(template: str | dict[str, str]) -> str:
 def _read(path: Path, dtype: str) -> tuple[Any, Any]:
     """Return the tokenizer and the model of a directory, loaded by transformers with every weight present."""
     load_npu()  # transformers checks for it on import
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging
 
     shows_progress = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # a server writes log lines, not progress bars
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loader = AutoModelForImageTextToText if reads_media(path) else AutoModelForCausalLM
+        model, report = loader.from_pretrained(
             path,
             dtype=dtype,
             local_files_only=True,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
+    from reference_server.engine.multimodal.embeddings import MediaEmbeddings
+
 
 @dataclass(slots=True)
 class _State:
@@ -35,6 +37,7 @@ class OwnCacheRunner:
     def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
         self.exact = True
         self.keeps_prefixes = False
+        self.media: MediaEmbeddings | None = None
         self.ragged = False
         self.max_model_len = max_model_len
         self.on_pass_start: Callable[[], None] = _do_nothing

@@ -1,0 +1,149 @@
+"""Trains the encoder of the embedded vision-language checkpoint on one CPU core; the language model is not changed.
+
+python -m reference_server.tiny.vision.train --out reference_server/tiny/vision/checkpoint --minutes 25
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import click
+import torch
+from torch.nn import functional
+from transformers import AutoTokenizer, InternVLForConditionalGeneration, Qwen3ForCausalLM
+
+from reference_server.tiny import CHECKPOINT
+from reference_server.tiny.batches import IGNORED
+from reference_server.tiny.tokenizer import save_tokenizer
+from reference_server.tiny.turn import END_OF_TURN
+from reference_server.tiny.vision.encoder import new_vision_model, pixel_values
+from reference_server.tiny.vision.questions import MEDIA_SKILLS, MIX, MediaQuestion
+from reference_server.tiny.vision.rendering import PLACEHOLDER, vision_prompt, vision_template
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderRecipe:
+    """The training recipe. budget_s: CPU time of the whole run, in seconds."""
+
+    budget_s: float
+    seed: int = 1
+    samples_per_step: int = 24
+    learning_rate: float = 5e-3
+    warm_up_steps: int = 20
+
+    def learning_rate_at(self, step: int, share: float) -> float:
+        """Return the learning rate: a linear warm-up, then a linear decay with the spent share of the budget."""
+        return max(self.learning_rate * min(1.0, (step + 1) / self.warm_up_steps) * (1.0 - share), 1e-6)
+
+
+LONG_SKILLS = frozenset({"several_images", "order", "clip"})
+"""Skills with several pictures in a prompt."""
+
+
+def losses(model: InternVLForConditionalGeneration, tokenizer: Any, questions: list[MediaQuestion]) -> torch.Tensor:
+    """Return the cross entropy of the answers, in nats per token."""
+    prompts = tokenizer([vision_prompt(each) for each in questions], add_special_tokens=False)["input_ids"]
+    answers = tokenizer([each.answer + END_OF_TURN for each in questions], add_special_tokens=False)["input_ids"]
+    width = max(len(prompt) + len(answer) for prompt, answer in zip(prompts, answers, strict=True))
+    ids = torch.full((len(questions), width), int(tokenizer.convert_tokens_to_ids("<|im_end|>")))
+    labels = torch.full((len(questions), width), IGNORED)
+    for row, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
+        ids[row, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+        labels[row, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
+    pixels = pixel_values([picture for each in questions for media in each.media for picture in media])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = model.model(input_ids=ids, pixel_values=pixels, use_cache=False).last_hidden_state[:, :-1]
+        taught = labels[:, 1:] != IGNORED
+        logits = model.lm_head(hidden[taught]).float()
+    return functional.cross_entropy(logits, labels[:, 1:][taught])
+
+
+def draw_batch(rng: Random, skills: list[str], size: int) -> list[MediaQuestion]:
+    """Draw questions with prompts of similar length: those about one picture, or those about several."""
+    long = [skill for skill in skills if skill in LONG_SKILLS]
+    short = [skill for skill in skills if skill not in LONG_SKILLS]
+    weights = [sum(MIX[skill] for skill in group) for group in (short, long)]
+    group = rng.choices((short, long), weights)[0]
+    chosen = rng.choices(group, [MIX[skill] for skill in group], k=size if group is short else size // 2)
+    return [MEDIA_SKILLS[skill](rng) for skill in chosen]
+
+
+def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: EncoderRecipe, skills: list[str]) -> None:
+    """Train the encoder in place until the budget is spent, and print the progress."""
+    rng = Random(recipe.seed)
+    model.requires_grad_(False)
+    encoder = [model.model.vision_tower, model.model.multi_modal_projector]
+    for part in encoder:
+        part.requires_grad_(True)
+    parameters = [parameter for part in encoder for parameter in part.parameters()]
+    matrices = [parameter for parameter in parameters if parameter.ndim == 2]
+    others = [parameter for parameter in parameters if parameter.ndim != 2]
+    optimizers: list[torch.optim.Optimizer] = [
+        torch.optim.Muon(matrices, lr=recipe.learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(others, lr=recipe.learning_rate, weight_decay=0.0, betas=(0.9, 0.98)),
+    ]
+    model.train()
+    start_s, step, smooth = time.process_time(), 0, 0.0
+    while (spent_s := time.process_time() - start_s) < recipe.budget_s:
+        rate = recipe.learning_rate_at(step, spent_s / recipe.budget_s)
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+        loss = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        smooth = loss.item() if step == 0 else 0.95 * smooth + 0.05 * loss.item()
+        if step in (0, 10, 30) or step % 100 == 99:
+            click.echo(f"step {step + 1}: {spent_s:.0f} s, loss {smooth:.4f}, rate {rate:.2e}")
+        step += 1
+    model.eval()
+
+
+@click.command()
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the checkpoint."
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Budget of CPU time.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the weights and of the questions.")
+@click.option("--skill", "skills", multiple=True, help="Only these skills. Repeatable.")
+@click.option(
+    "--start", type=click.Path(exists=True, path_type=Path), help="Continue from the encoder of a checkpoint."
+)
+@click.option("--rate", default=5e-3, show_default=True, help="Highest learning rate.")
+def main(out: Path, minutes: float, seed: int, skills: tuple[str, ...], start: Path | None, rate: float) -> None:
+    """Train the encoder on one CPU core, from scratch or further."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    tokenizer = AutoTokenizer.from_pretrained(CHECKPOINT, local_files_only=True)
+    text = Qwen3ForCausalLM.from_pretrained(
+        CHECKPOINT, dtype=torch.float32, local_files_only=True, attn_implementation="eager"
+    )
+    model = new_vision_model(text, int(tokenizer.convert_tokens_to_ids(PLACEHOLDER)))
+    if start is not None:
+        trained = InternVLForConditionalGeneration.from_pretrained(start, dtype=torch.float32, local_files_only=True)
+        model.load_state_dict(trained.state_dict())
+    tower = sum(p.numel() for p in model.model.vision_tower.parameters())
+    click.echo(f"{tower} parameters in the encoder, {model.num_parameters()} in total")
+    recipe = EncoderRecipe(budget_s=60 * minutes, seed=seed, learning_rate=rate)
+    train(model, tokenizer, recipe, list(skills or MEDIA_SKILLS))
+    model.to(torch.bfloat16).save_pretrained(out)
+    tokenizer.chat_template = vision_template()
+    save_tokenizer(tokenizer, out)
+    click.echo(f"saved to {out}")
+
+
+if __name__ == "__main__":
+    main()
