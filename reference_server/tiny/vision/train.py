@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import torch
+from torch import nn
 from torch.nn import functional
 from transformers import AutoTokenizer, InternVLForConditionalGeneration, Qwen3ForCausalLM
 
@@ -20,16 +21,25 @@ from reference_server.tiny import CHECKPOINT
 from reference_server.tiny.batches import IGNORED
 from reference_server.tiny.tokenizer import save_tokenizer
 from reference_server.tiny.turn import END_OF_TURN
+from reference_server.tiny.vision import attributes
 from reference_server.tiny.vision.encoder import new_vision_model, pixel_values
 from reference_server.tiny.vision.questions import MEDIA_SKILLS, MIX, MediaQuestion
-from reference_server.tiny.vision.rendering import PLACEHOLDER, vision_prompt, vision_template
+from reference_server.tiny.vision.rendering import PLACEHOLDER, TOKENS_PER_PICTURE, vision_prompt, vision_template
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderRecipe:
-    """The training recipe. budget_s: CPU time of the whole run, in seconds."""
+    """The training recipe.
+
+    budget_s: CPU time of the whole run, in seconds.
+    first_stage: share of the budget in which only the properties of pictures are taught.
+    beside_answers: weight of these properties in the second stage, which teaches answers.
+    """
 
     budget_s: float
+    first_stage: float = 0.3
+    beside_answers: float = 0.1
+    pictures_per_step: int = 64
     seed: int = 1
     samples_per_step: int = 24
     learning_rate: float = 5e-3
@@ -72,6 +82,28 @@ def draw_batch(rng: Random, skills: list[str], size: int) -> list[MediaQuestion]
     return [MEDIA_SKILLS[skill](rng) for skill in chosen]
 
 
+def picture_loss(
+    model: InternVLForConditionalGeneration, heads: attributes.AttributeHeads, rng: Random, size: int
+) -> torch.Tensor:
+    """Return how badly the tokens of drawn pictures tell their properties, in nats."""
+    examples = [attributes.draw(rng) for _ in range(size)]
+    pixels = pixel_values([example.pixels for example in examples])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        tokens = model.model.get_image_features(pixels, return_dict=True).pooler_output
+    return heads(tokens, examples)
+
+
+def optimizers_of(encoder: list[nn.Module], heads: nn.Module, rate: float) -> list[torch.optim.Optimizer]:
+    """Return Muon for the matrices of the encoder, and AdamW for its other weights and for the heads."""
+    parameters = [parameter for part in encoder for parameter in part.parameters()]
+    matrices = [parameter for parameter in parameters if parameter.ndim == 2]
+    others = [parameter for parameter in parameters if parameter.ndim != 2] + list(heads.parameters())
+    return [
+        torch.optim.Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(others, lr=rate, weight_decay=0.0, betas=(0.9, 0.98)),
+    ]
+
+
 def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: EncoderRecipe, skills: list[str]) -> None:
     """Train the encoder in place until the budget is spent, and print the progress."""
     rng = Random(recipe.seed)
@@ -79,23 +111,24 @@ def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: Encod
     encoder = [model.model.vision_tower, model.model.multi_modal_projector]
     for part in encoder:
         part.requires_grad_(True)
-    parameters = [parameter for part in encoder for parameter in part.parameters()]
-    matrices = [parameter for parameter in parameters if parameter.ndim == 2]
-    others = [parameter for parameter in parameters if parameter.ndim != 2]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.Muon(matrices, lr=recipe.learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.AdamW(others, lr=recipe.learning_rate, weight_decay=0.0, betas=(0.9, 0.98)),
-    ]
+    heads = attributes.AttributeHeads(TOKENS_PER_PICTURE * model.config.text_config.hidden_size)
+    optimizers = optimizers_of(encoder, heads, recipe.learning_rate)
+    trained = [weights for optimizer in optimizers for group in optimizer.param_groups for weights in group["params"]]
     model.train()
     start_s, step, smooth = time.process_time(), 0, 0.0
     while (spent_s := time.process_time() - start_s) < recipe.budget_s:
-        rate = recipe.learning_rate_at(step, spent_s / recipe.budget_s)
+        share = spent_s / recipe.budget_s
+        rate = recipe.learning_rate_at(step, share)
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        loss = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
+        if share < recipe.first_stage:
+            loss = picture_loss(model, heads, rng, recipe.pictures_per_step)
+        else:
+            loss = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
+            loss = loss + recipe.beside_answers * picture_loss(model, heads, rng, recipe.pictures_per_step // 4)
         torch.autograd.backward(loss)
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
