@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +39,18 @@ class MediaForm:
         for name in self.path:
             value = value[name]
         return str(value)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether a request may contain the file itself."""
+        return "data" in self.sources or "base64" in self.sources
+
+    def embed(self, data: bytes, extension: str, media_type: str) -> dict[str, Any]:
+        """Return a part with a file inside it, as a data URL or as bare base64."""
+        encoded = b64encode(data).decode()
+        if "base64" in self.sources:
+            return self.part(encoded, format=extension)
+        return self.part(f"data:{media_type};base64,{encoded}")
 
     def part(self, location: str, **siblings: Any) -> dict[str, Any]:
         """Return a part of this form; siblings: fields next to the location."""

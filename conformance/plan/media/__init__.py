@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -68,10 +67,7 @@ class MediaParts:
             above = part.get(SIZE) == "above"
             padded = f"?bytes={(form.max_bytes or 0) + above}" if SIZE in part else ""
             return form.part(f"http://{HOST}/{name}{padded}")
-        data = b64encode(read_media(name)).decode()
-        if "base64" in form.sources:
-            return form.part(data, format=extension)
-        return form.part(f"data:{TYPES[extension][1]};base64,{data}")
+        return form.embed(read_media(name), extension, TYPES[extension][1])
 
     def _form(self, part: dict[str, Any]) -> MediaForm | None:
         if self.contract is None:

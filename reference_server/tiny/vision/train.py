@@ -37,7 +37,7 @@ class EncoderRecipe:
     """
 
     budget_s: float
-    first_stage: float = 0.3
+    first_stage: float = 0.2
     beside_answers: float = 0.1
     pictures_per_step: int = 64
     seed: int = 1
