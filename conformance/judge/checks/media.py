@@ -125,6 +125,15 @@ def broken_image_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]
     yield from _refused(exchange)
 
 
+@check("media.no-server-error", on=in_scenario("media-unusual"))
+def unusual_image_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An animation, gigapixels or another format than declared: answered, or refused as the client's error.
+
+    A server that decodes without a look at the header fails, or takes gigabytes of memory.
+    """
+    yield from _answered_or_refused(exchange)
+
+
 @relation("media.videos-told-apart", over=("video-red", "video-blue"))
 def videos_are_told_apart(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """One question about a red and a blue video has two answers: the video reaches the model."""
@@ -180,6 +189,12 @@ def url_without_an_image_is_refused(exchange: Exchange, _: Context) -> Iterator[
     yield from _refused(exchange)
 
 
+@check("media.url-no-server-error", on=in_scenario("media-url-unusual"))
+def unusual_url_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The URL of a redirect, or of another format than its name says, is answered or refused as the client's error."""
+    yield from _answered_or_refused(exchange)
+
+
 @check("media.largest-accepted", on=in_scenario("media-size", "size-*-largest"))
 def file_of_the_limit_is_accepted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A file of exactly the size limit is accepted."""
@@ -191,6 +206,13 @@ def file_of_the_limit_is_accepted(exchange: Exchange, _: Context) -> Iterator[Fi
 def file_beyond_the_limit_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A file of one byte more than the size limit is refused."""
     yield from _refused(exchange)
+
+
+def _answered_or_refused(exchange: Exchange) -> Iterator[Finding]:
+    if reason := why_no_response(exchange):
+        raise NotObserved(reason)
+    if exchange.status is None or exchange.status >= 500:
+        yield Finding("/status", "an answer, or a status from 400 to 499", summarize(exchange))
 
 
 def _refused(exchange: Exchange) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ BY_URL: Final = "url"
 """The key of such a part that is true if the file is behind a URL, not inside the request."""
 SIZE: Final = "size"
 """The key of such a part with the size to which the file is padded: `limit` of the contract, or `above` it."""
+REDIRECT: Final = "redirect"
+"""The key of such a part that is true if the URL leads to another one with the file; also the folder of these URLs."""
 HOST: Final = "{media-host}"
 """The address of the suite's own server of media, which is known when a request is sent."""
 UNBOUND: Final = MediaForm("image", "image_url", ("image_url",), ("data", "address"), (), None)
@@ -66,7 +68,8 @@ class MediaParts:
         if part.get(BY_URL):
             above = part.get(SIZE) == "above"
             padded = f"?bytes={(form.max_bytes or 0) + above}" if SIZE in part else ""
-            return form.part(f"http://{HOST}/{name}{padded}")
+            folder = f"{REDIRECT}/" if part.get(REDIRECT) else ""
+            return form.part(f"http://{HOST}/{folder}{name}{padded}")
         return form.embed(read_media(name), extension, TYPES[extension][1])
 
     def _form(self, part: dict[str, Any]) -> MediaForm | None:

@@ -6,11 +6,14 @@ import io
 import math
 import struct
 import wave
+import zlib
 from pathlib import Path
 from typing import Final
 
 COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220)}
 SIDE: Final = 64
+HUGE: Final = 60_000
+"""A side in pixels: such a picture takes 10 GB as RGB."""
 RATE_HZ: Final = 8000
 PITCHES_HZ: Final = {"low": 250, "high": 2200}
 
@@ -22,6 +25,26 @@ def draw_image(colour: str, kind: str) -> bytes:
     written = io.BytesIO()
     Image.new("RGB", (SIDE, SIDE), COLOURS[colour]).save(written, kind)
     return written.getvalue()
+
+
+def draw_animation() -> bytes:
+    """Return a GIF of a red and a blue picture."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    first, *others = (Image.new("RGB", (SIDE, SIDE), colour) for colour in COLOURS.values())
+    first.save(written, "GIF", save_all=True, append_images=others)
+    return written.getvalue()
+
+
+def draw_huge() -> bytes:
+    """Return a PNG whose header states a side of HUGE pixels, with the data of one row."""
+    header = struct.pack(">IIBBBBB", HUGE, HUGE, 1, 0, 0, 0, 0)
+    row = zlib.compress(bytes(1 + HUGE // 8))
+    chunks = ((b"IHDR", header), (b"IDAT", row), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
+    )
 
 
 def draw_video(colour: str) -> bytes:
@@ -64,6 +87,9 @@ def main() -> None:
         "blue.jpg": draw_image("blue", "JPEG"),
         "red.png": draw_image("red", "PNG"),
         "red.gif": draw_image("red", "GIF"),
+        "renamed.jpg": draw_image("red", "PNG"),
+        "animated.gif": draw_animation(),
+        "huge.png": draw_huge(),
         "cut.jpg": red[: len(red) // 3],
         "prose.jpg": b"These words are not an image.",
         "empty.jpg": b"",

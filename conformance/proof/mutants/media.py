@@ -101,6 +101,18 @@ def size_is_not_limited(exchange: Exchange) -> Exchange:
     return accept(exchange)
 
 
+@mutant("media.no-server-error")
+def unusual_image_breaks_the_server(exchange: Exchange) -> Exchange:
+    """The decoder raises at an animation, and the request gets a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("media.url-no-server-error")
+def redirect_breaks_the_server(exchange: Exchange) -> Exchange:
+    """A redirect to a file raises, and the request gets a 500."""
+    return refuse(exchange, 500)
+
+
 @mutant("media.broken-refused")
 def broken_image_is_ignored(exchange: Exchange) -> Exchange:
     """A broken image is ignored, and the request answered."""

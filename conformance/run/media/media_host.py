@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from conformance.errors import UsageError
-from conformance.plan.media import TYPES, read_media
+from conformance.plan.media import REDIRECT, TYPES, read_media
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,8 @@ def serve_media(address: str | None) -> Iterator[str]:
     address: HOST or HOST:PORT of this machine, as the server under test reaches it.
 
     Files are below a path with a random name. `?bytes=N` pads a file with zeros to a size, which every format allows
-    behind its content. Raises UsageError if nothing can listen there.
+    behind its content, and `redirect/` in front of a name redirects to the name. Raises UsageError if nothing can
+    listen there.
     """
     if address is None:
         yield ""
@@ -58,6 +59,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Send a file, padded to the size that the query asks for."""
         url = urlsplit(self.path)
         name = url.path.removeprefix(f"/{self.token}/")
+        if name.startswith(f"{REDIRECT}/"):
+            self.send_response(302)
+            self.send_header("Location", f"/{self.token}/{name.removeprefix(f'{REDIRECT}/')}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         extension = name.rpartition(".")[2]
         try:
             if name == url.path or "/" in name or extension not in TYPES:

@@ -153,6 +153,19 @@ def _break(request: ServedRequest) -> CannedResponse | None:
 images_break_the_server = media_fault("media-images-fail", "A request with an image gets a 500.", request=_break)
 
 
+def _fail_at_animations(request: ServedRequest) -> CannedResponse | None:
+    if _count(request, IMAGES) and b"base64,R0lG" in request.body:
+        return CannedResponse(500, b'{"error":"operands could not be broadcast together"}')
+    return None
+
+
+animations_break_the_server = media_fault(
+    "media-animations-fail",
+    "An animated image gets a 500: its frames have one dimension more.",
+    request=_fail_at_animations,
+)
+
+
 def _refuse_base64(request: ServedRequest) -> None:
     if _count(request, IMAGES) and b"base64," in request.body:
         raise Refusal("invalid_request", "image_url: expected an http URL")
@@ -245,6 +258,21 @@ URLS: Final = ("media", "media_urls")
 
 urls_refused = media_fault(
     "media-urls-refused", "URLs of images are refused.", request=_refuse_urls, applies_to=fetches, declares=URLS
+)
+
+
+def _fail_at_redirects(request: ServedRequest) -> CannedResponse | None:
+    if _has_url(request, IMAGES) and b"/redirect/" in request.body:
+        return CannedResponse(500, b'{"error":"302 Found"}')
+    return None
+
+
+redirects_break_the_server = media_fault(
+    "media-redirects-fail",
+    "The URL of a redirect gets a 500.",
+    request=_fail_at_redirects,
+    applies_to=fetches,
+    declares=URLS,
 )
 
 
