@@ -35,7 +35,7 @@ def takes(kind: str) -> Callable[[Contract], bool]:
     return lambda contract: takes_media(contract) and f"media.{kind}" in contract.requirements
 
 
-def _edit_parts(request: ServedRequest, edit: Keep) -> None:
+def edit_parts(request: ServedRequest, edit: Keep) -> None:
     """Replace the parts of every message; edit gets the number of the message, counted from the last, and its parts."""
     messages = request.payload.get("messages")
     turns = messages if isinstance(messages, list) else []
@@ -45,19 +45,21 @@ def _edit_parts(request: ServedRequest, edit: Keep) -> None:
             message["content"] = edit(at, content)
 
 
-def _is(part: Any, types: tuple[str, ...]) -> bool:
+def is_part(part: Any, types: tuple[str, ...]) -> bool:
+    """Return whether a part has one of these types."""
     return isinstance(part, dict) and part.get("type") in types
 
 
-def _count(request: ServedRequest, types: tuple[str, ...]) -> int:
+def count_parts(request: ServedRequest, types: tuple[str, ...]) -> int:
+    """Return how many parts of a request have one of these types."""
     messages = request.payload.get("messages")
     contents = [message.get("content") for message in messages if isinstance(message, dict)] if messages else []
-    return sum(_is(part, types) for content in contents if isinstance(content, list) for part in content)
+    return sum(is_part(part, types) for content in contents if isinstance(content, list) for part in content)
 
 
 def _without(types: tuple[str, ...]) -> Callable[[ServedRequest], None]:
     def drop(request: ServedRequest) -> None:
-        _edit_parts(request, lambda _, parts: [part for part in parts if not _is(part, types)])
+        edit_parts(request, lambda _, parts: [part for part in parts if not is_part(part, types)])
 
     return drop
 
@@ -93,7 +95,7 @@ dropped_in_streams = media_fault(
 
 
 def _only_the_last_turn(request: ServedRequest) -> None:
-    _edit_parts(request, lambda at, parts: [part for part in parts if at == 0 or not _is(part, IMAGES)])
+    edit_parts(request, lambda at, parts: [part for part in parts if at == 0 or not is_part(part, IMAGES)])
 
 
 earlier_dropped = media_fault(
@@ -103,10 +105,10 @@ earlier_dropped = media_fault(
 
 def _only_the_first(request: ServedRequest) -> None:
     def keep(_: int, parts: list[Any]) -> list[Any]:
-        images = [part for part in parts if _is(part, IMAGES)]
+        images = [part for part in parts if is_part(part, IMAGES)]
         return [part for part in parts if part not in images[1:] or part is images[0]]
 
-    _edit_parts(request, keep)
+    edit_parts(request, keep)
 
 
 later_dropped = media_fault(
@@ -116,10 +118,10 @@ later_dropped = media_fault(
 
 def _sort(request: ServedRequest) -> None:
     def sort(_: int, parts: list[Any]) -> list[Any]:
-        images = sorted((part for part in parts if _is(part, IMAGES)), key=repr)
-        return [*images, *(part for part in parts if not _is(part, IMAGES))]
+        images = sorted((part for part in parts if is_part(part, IMAGES)), key=repr)
+        return [*images, *(part for part in parts if not is_part(part, IMAGES))]
 
-    _edit_parts(request, sort)
+    edit_parts(request, sort)
 
 
 images_sorted = media_fault(
@@ -131,9 +133,9 @@ def _first_seen(request: ServedRequest) -> None:
     """Send the first image that the server has seen instead of any other."""
 
     def replace(_: int, parts: list[Any]) -> list[Any]:
-        return [SEEN.setdefault(request.contract.name, part) if _is(part, IMAGES) else part for part in parts]
+        return [SEEN.setdefault(request.contract.name, part) if is_part(part, IMAGES) else part for part in parts]
 
-    _edit_parts(request, replace)
+    edit_parts(request, replace)
 
 
 SEEN: Final[dict[str, Any]] = {}
@@ -145,7 +147,7 @@ cache_confuses_images = media_fault(
 
 
 def _break(request: ServedRequest) -> CannedResponse | None:
-    if _count(request, IMAGES):
+    if count_parts(request, IMAGES):
         return CannedResponse(500, b'{"error":"cannot identify image file"}')
     return None
 
@@ -154,7 +156,7 @@ images_break_the_server = media_fault("media-images-fail", "A request with an im
 
 
 def _fail_at_animations(request: ServedRequest) -> CannedResponse | None:
-    if _count(request, IMAGES) and b"base64,R0lG" in request.body:
+    if count_parts(request, IMAGES) and b"base64,R0lG" in request.body:
         return CannedResponse(500, b'{"error":"operands could not be broadcast together"}')
     return None
 
@@ -167,7 +169,7 @@ animations_break_the_server = media_fault(
 
 
 def _refuse_base64(request: ServedRequest) -> None:
-    if _count(request, IMAGES) and b"base64," in request.body:
+    if count_parts(request, IMAGES) and b"base64," in request.body:
         raise Refusal("invalid_request", "image_url: expected an http URL")
 
 
@@ -177,7 +179,7 @@ base64_refused = media_fault(
 
 
 def _refuse_ten(request: ServedRequest) -> None:
-    if _count(request, IMAGES) > 10:
+    if count_parts(request, IMAGES) > 10:
         raise Refusal("invalid_request", "at most 10 images are allowed")
 
 
@@ -186,10 +188,10 @@ ten_at_most = media_fault("media-ten-at-most", "More than ten images are refused
 
 def _cut(request: ServedRequest) -> None:
     def keep(_: int, parts: list[Any]) -> list[Any]:
-        images = [at for at, part in enumerate(parts) if _is(part, IMAGES)]
+        images = [at for at, part in enumerate(parts) if is_part(part, IMAGES)]
         return [part for at, part in enumerate(parts) if at not in images[20:]]
 
-    _edit_parts(request, keep)
+    edit_parts(request, keep)
 
 
 more_are_cut = media_fault(
@@ -199,9 +201,9 @@ more_are_cut = media_fault(
 
 def _ignore_broken(request: ServedRequest) -> None:
     def is_broken(part: Any) -> bool:
-        return _is(part, IMAGES) and len(repr(part)) < SHORTEST_IMAGE
+        return is_part(part, IMAGES) and len(repr(part)) < SHORTEST_IMAGE
 
-    _edit_parts(request, lambda _, parts: [part for part in parts if not is_broken(part)])
+    edit_parts(request, lambda _, parts: [part for part in parts if not is_broken(part)])
 
 
 SHORTEST_IMAGE: Final = 450
@@ -216,7 +218,7 @@ broken_ignored = media_fault(
 
 def _uncount(response: Json, request: ServedRequest) -> None:
     usage = response.get("usage")
-    if isinstance(usage, dict) and any(_count(request, types) for types in KINDS.values()):
+    if isinstance(usage, dict) and any(count_parts(request, types) for types in KINDS.values()):
         usage["prompt_tokens"] = 4
         usage["total_tokens"] = 4 + usage["completion_tokens"]
 
@@ -227,7 +229,7 @@ media_uncounted = media_fault(
 
 
 def _note(answer: Json, request: ServedRequest) -> None:
-    if _count(request, IMAGES):
+    if count_parts(request, IMAGES):
         for choice in answer["choices"]:
             choice["message"]["content"] = f"{choice['message']['content']} I see it."
 
@@ -238,7 +240,7 @@ plain_answers_extended = media_fault(
 
 
 def _has_url(request: ServedRequest, types: tuple[str, ...]) -> bool:
-    return _count(request, types) > 0 and b"://" in request.body
+    return count_parts(request, types) > 0 and b"://" in request.body
 
 
 def _refuse_urls(request: ServedRequest) -> None:
@@ -277,7 +279,7 @@ redirects_break_the_server = media_fault(
 
 
 def _ignore_missing(request: ServedRequest) -> None:
-    _edit_parts(request, lambda _, parts: [part for part in parts if "/missing." not in repr(part)])
+    edit_parts(request, lambda _, parts: [part for part in parts if "/missing." not in repr(part)])
 
 
 missing_ignored = media_fault(
@@ -310,7 +312,7 @@ def _unpad(request: ServedRequest) -> None:
                 return {**part, name: part[name].partition("?")[0]}
         return part
 
-    _edit_parts(request, lambda _, parts: [shorten(part) for part in parts])
+    edit_parts(request, lambda _, parts: [shorten(part) for part in parts])
 
 
 limit_ignored = media_fault(
@@ -323,7 +325,7 @@ limit_ignored = media_fault(
 
 
 def _one_url(request: ServedRequest) -> None:
-    _edit_parts(
+    edit_parts(
         request, lambda _, parts: [{"type": "text", "text": "A file."} if "://" in repr(p) else p for p in parts]
     )
 
