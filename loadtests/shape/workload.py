@@ -216,7 +216,7 @@ class Workload:
     def _generate_messages(self, rng: random.Random, scenario: WorkloadScenario, canary: str) -> list[dict[str, Any]]:
         if scenario.prompts.prompts:
             return rng.choice(scenario.prompts.prompts).with_canary(canary)
-        messages = []
+        messages: list[dict[str, Any]] = []
         if self._prefixes and rng.random() < scenario.prefix_share:
             messages.append({"role": "system", "content": rng.choice(self._prefixes)})
         for turn in range(scenario.turns.draw(rng)):

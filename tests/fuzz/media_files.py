@@ -26,6 +26,8 @@ from tests.soak.__main__ import find_server_process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi.description.media_forms import MediaForm
+
 DIALECT: Final = "vllm"
 """A dialect in which all three kinds of media may be inside a request, in any format."""
 SOURCES: Final = ("red.jpg", "red.png", "red.gif", "animated.gif", "huge.png", "red.mp4", "low.wav")
@@ -60,7 +62,7 @@ def draw_bodies(number: int, seed: int) -> Iterator[bytes]:
     """Yield requests, each with one mutated file."""
     rng = random.Random(seed)
     contract = load(DIALECT)
-    forms = {form.kind: form for form in media_forms(contract).values() if form.embeds}
+    forms: dict[str, MediaForm] = {form.kind: form for form in media_forms(contract).values() if form.embeds}
     files = {name: read_media(name) for name in SOURCES}
     for _ in range(number):
         name = rng.choice(SOURCES)

@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from loadtests.errors import UsageError
-from loadtests.shape import images
 from loadtests.shape.images import draw_image
 from loadtests.shape.lengths import LengthDistribution
 from loadtests.shape.workload import Workload, WorkloadScenario, read_scenario
@@ -79,7 +78,7 @@ def test_images_that_the_dialect_does_not_have_are_one_line(
 
 
 def test_images_without_pillow_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'chatproof\[load\]'"):
         Workload(load("vllm"), WorkloadScenario(image_share=1.0), "m", 1)
 

@@ -53,7 +53,8 @@ def is_part(part: Any, types: tuple[str, ...]) -> bool:
 def count_parts(request: ServedRequest, types: tuple[str, ...]) -> int:
     """Return how many parts of a request have one of these types."""
     messages = request.payload.get("messages")
-    contents = [message.get("content") for message in messages if isinstance(message, dict)] if messages else []
+    turns = messages if isinstance(messages, list) else []
+    contents = [message.get("content") for message in turns if isinstance(message, dict)]
     return sum(is_part(part, types) for content in contents if isinstance(content, list) for part in content)
 
 

@@ -1,4 +1,4 @@
-"""What a picture shows, as numbers, and how well the tokens of the encoder tell it: the first stage of training.
+"""What a picture shows, as numbers, and how well the patches of the encoder tell it: the first stage of training.
 
 An answer teaches one property of a picture through the whole language model. Here every picture teaches all its
 properties at once, without the language model, in a third of the time.
@@ -51,15 +51,15 @@ def draw(rng: Random) -> Example:
 
 
 class AttributeHeads(nn.Module):
-    """A linear classifier for each property over the tokens of a picture; thrown away after training."""
+    """A linear classifier for each property over the patches of a picture; thrown away after training."""
 
     def __init__(self, features: int) -> None:
         super().__init__()
         self.heads = nn.ModuleDict({name: nn.Linear(features, size) for name, size in SIZES.items()})
 
-    def forward(self, tokens: torch.Tensor, examples: list[Example]) -> torch.Tensor:
-        """Return the sum of the cross entropies of all properties, in nats. tokens: [examples, tokens, width]."""
-        flat = tokens.flatten(1).float()
+    def forward(self, patches: torch.Tensor, examples: list[Example]) -> torch.Tensor:
+        """Return the sum of the cross entropies of all properties, in nats. patches: [examples, patches, width]."""
+        flat = patches.flatten(1).float()
         total = flat.new_zeros(())
         for name, head in self.heads.items():
             targets = torch.tensor([example.values.get(name, UNKNOWN) for example in examples])

@@ -6,10 +6,10 @@ python -m reference_server.tiny.vision.train --out reference_server/tiny/vision/
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import torch
@@ -22,9 +22,13 @@ from reference_server.tiny.batches import IGNORED
 from reference_server.tiny.tokenizer import save_tokenizer
 from reference_server.tiny.turn import END_OF_TURN
 from reference_server.tiny.vision import attributes
-from reference_server.tiny.vision.encoder import new_vision_model, pixel_values
+from reference_server.tiny.vision.encoder import PATCH, new_vision_model, pixel_values
+from reference_server.tiny.vision.pictures import SIDE
 from reference_server.tiny.vision.questions import MEDIA_SKILLS, MIX, MediaQuestion
-from reference_server.tiny.vision.rendering import PLACEHOLDER, TOKENS_PER_PICTURE, vision_prompt, vision_template
+from reference_server.tiny.vision.rendering import PLACEHOLDER, vision_prompt, vision_template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,15 @@ class EncoderRecipe:
 
     budget_s: CPU time of the whole run, in seconds.
     first_stage: share of the budget in which only the properties of pictures are taught.
-    beside_answers: weight of these properties in the second stage, which teaches answers.
+    seen_weight: weight of these properties in the second stage, which teaches answers.
+    rates: the share of the learning rate for each part in the second stage.
     """
 
     budget_s: float
-    first_stage: float = 0.2
-    beside_answers: float = 0.1
+    first_stage: float = 0.15
+    seen_weight: float = 0.1
+    rates: dict[str, float] = field(default_factory=lambda: {"tower": 0.3, "heads": 0.3, "projector": 1.0})
+    patches: int = 1 + (SIDE // PATCH) ** 2
     pictures_per_step: int = 64
     seed: int = 1
     samples_per_step: int = 24
@@ -82,53 +89,44 @@ def draw_batch(rng: Random, skills: list[str], size: int) -> list[MediaQuestion]
     return [MEDIA_SKILLS[skill](rng) for skill in chosen]
 
 
-def picture_loss(
-    model: InternVLForConditionalGeneration, heads: attributes.AttributeHeads, rng: Random, size: int
-) -> torch.Tensor:
-    """Return how badly the tokens of drawn pictures tell their properties, in nats."""
+def picture_loss(tower: nn.Module, heads: attributes.AttributeHeads, rng: Random, size: int) -> torch.Tensor:
+    """Return how badly the patches of drawn pictures tell their properties, in nats."""
     examples = [attributes.draw(rng) for _ in range(size)]
-    pixels = pixel_values([example.pixels for example in examples])
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        tokens = model.model.get_image_features(pixels, return_dict=True).pooler_output
-    return heads(tokens, examples)
+        patches = tower(pixel_values([example.pixels for example in examples])).last_hidden_state
+    loss: torch.Tensor = heads(patches, examples)
+    return loss
 
 
-def optimizers_of(encoder: list[nn.Module], heads: nn.Module, rate: float) -> list[torch.optim.Optimizer]:
-    """Return Muon for the matrices of the encoder, and AdamW for its other weights and for the heads."""
-    parameters = [parameter for part in encoder for parameter in part.parameters()]
-    matrices = [parameter for parameter in parameters if parameter.ndim == 2]
-    others = [parameter for parameter in parameters if parameter.ndim != 2] + list(heads.parameters())
+def optimizers_of(parts: dict[str, nn.Module], recipe: EncoderRecipe) -> list[torch.optim.Optimizer]:
+    """Return Muon for the matrices of the parts, and AdamW for their other weights and for linear classifiers."""
+    matrices: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for name, part in parts.items():
+        rate = recipe.rates[name]
+        for weights in part.parameters():
+            is_matrix = weights.ndim == 2 and not isinstance(part, attributes.AttributeHeads)
+            (matrices if is_matrix else others).append({"params": [weights], "share": rate})
     return [
-        torch.optim.Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.AdamW(others, lr=rate, weight_decay=0.0, betas=(0.9, 0.98)),
+        torch.optim.Muon(matrices, lr=0.0, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(others, lr=0.0, weight_decay=0.0, betas=(0.9, 0.98)),
     ]
 
 
-def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: EncoderRecipe, skills: list[str]) -> None:
-    """Train the encoder in place until the budget is spent, and print the progress."""
-    rng = Random(recipe.seed)
-    model.requires_grad_(False)
-    encoder = [model.model.vision_tower, model.model.multi_modal_projector]
-    for part in encoder:
-        part.requires_grad_(True)
-    heads = attributes.AttributeHeads(TOKENS_PER_PICTURE * model.config.text_config.hidden_size)
-    optimizers = optimizers_of(encoder, heads, recipe.learning_rate)
-    trained = [weights for optimizer in optimizers for group in optimizer.param_groups for weights in group["params"]]
-    model.train()
+def run_stage(
+    parts: dict[str, nn.Module], recipe: EncoderRecipe, budget_s: float, loss_of: Callable[[], torch.Tensor]
+) -> None:
+    """Train the parts with a loss until a budget of CPU time is spent, and print the progress."""
+    optimizers = optimizers_of(parts, recipe)
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     start_s, step, smooth = time.process_time(), 0, 0.0
-    while (spent_s := time.process_time() - start_s) < recipe.budget_s:
-        share = spent_s / recipe.budget_s
-        rate = recipe.learning_rate_at(step, share)
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-        if share < recipe.first_stage:
-            loss = picture_loss(model, heads, rng, recipe.pictures_per_step)
-        else:
-            loss = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
-            loss = loss + recipe.beside_answers * picture_loss(model, heads, rng, recipe.pictures_per_step // 4)
+    while (spent_s := time.process_time() - start_s) < budget_s:
+        rate = recipe.learning_rate_at(step, spent_s / budget_s)
+        for group in groups:
+            group["lr"] = rate * group["share"]
+        loss = loss_of()
         torch.autograd.backward(loss)
-        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        torch.nn.utils.clip_grad_norm_([weights for group in groups for weights in group["params"]], 1.0)
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
@@ -136,6 +134,33 @@ def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: Encod
         if step in (0, 10, 30) or step % 100 == 99:
             click.echo(f"step {step + 1}: {spent_s:.0f} s, loss {smooth:.4f}, rate {rate:.2e}")
         step += 1
+
+
+def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: EncoderRecipe, skills: list[str]) -> None:
+    """Train the encoder in place: first what pictures show, then what to answer about them."""
+    rng = Random(recipe.seed)
+    model.requires_grad_(False)
+    tower, projector = model.model.vision_tower, model.model.multi_modal_projector
+    tower.requires_grad_(True)
+    heads = attributes.AttributeHeads(recipe.patches * tower.config.hidden_size)
+    first_s = recipe.budget_s * recipe.first_stage
+    model.train()
+    click.echo("first stage: what pictures show")
+    run_stage(
+        {"tower": tower, "heads": heads},
+        replace(recipe, rates=dict.fromkeys(recipe.rates, 1.0)),
+        first_s,
+        lambda: picture_loss(tower, heads, rng, recipe.pictures_per_step),
+    )
+    projector.requires_grad_(True)
+    click.echo("second stage: what to answer")
+
+    def answer_loss() -> torch.Tensor:
+        answers = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
+        return answers + recipe.seen_weight * picture_loss(tower, heads, rng, recipe.pictures_per_step // 4)
+
+    parts = {"tower": tower, "heads": heads, "projector": projector}
+    run_stage(parts, recipe, recipe.budget_s - first_s, answer_loss)
     model.eval()
 
 
