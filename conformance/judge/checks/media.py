@@ -195,17 +195,30 @@ def unusual_url_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Findin
     yield from _answered_or_refused(exchange)
 
 
-@check("media.largest-accepted", on=in_scenario("media-size", "size-*-largest"))
-def file_of_the_limit_is_accepted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A file of exactly the size limit is accepted."""
-    if why_unanswered(exchange):
-        yield Finding("/status", "an answer", summarize(exchange))
+@relation("media.largest-image-accepted", over=("size-image-small", "size-image-largest"))
+def image_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An image of exactly the size limit is accepted, as the same image of a few bytes is."""
+    yield from _large_as_small(exchanges)
+
+
+@relation("media.largest-audio-accepted", over=("size-audio-small", "size-audio-largest"))
+def audio_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An audio file of exactly the size limit is accepted, as the same file of a few bytes is."""
+    yield from _large_as_small(exchanges)
 
 
 @check("media.larger-refused", on=in_scenario("media-size", "size-*-above"))
 def file_beyond_the_limit_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A file of one byte more than the size limit is refused."""
     yield from _refused(exchange)
+
+
+def _large_as_small(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
+    """Yield a finding if only the large file is refused; a model may not take this kind of media at all."""
+    (first, small), (second, large) = exchanges.items()
+    _require_answers({first: small})
+    if why_unanswered(large):
+        yield Finding(f"/{second}/status", f"an answer, as for {first}", summarize(large))
 
 
 def _answered_or_refused(exchange: Exchange) -> Iterator[Finding]:

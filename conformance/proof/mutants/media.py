@@ -89,10 +89,12 @@ def missing_file_is_ignored(exchange: Exchange) -> Exchange:
     return accept(exchange)
 
 
-@mutant("media.largest-accepted")
-def file_of_the_limit_is_refused(exchange: Exchange) -> Exchange:
-    """A file of exactly the limit is refused."""
-    return refuse(exchange)
+LARGEST_IMAGE_REFUSED = Mutant(
+    "media.largest-image-accepted", "An image of exactly the limit is refused.", refuse, steps="size-*-largest"
+)
+LARGEST_AUDIO_REFUSED = Mutant(
+    "media.largest-audio-accepted", "An audio file of exactly the limit is refused.", refuse, steps="size-*-largest"
+)
 
 
 @mutant("media.larger-refused")

@@ -254,7 +254,7 @@ def fetches(contract: Contract) -> bool:
 
 
 def limits_sizes(contract: Contract) -> bool:
-    return fetches(contract) and "media.largest-accepted" in contract.requirements
+    return fetches(contract) and "media.largest-image-accepted" in contract.requirements
 
 
 URLS: Final = ("media", "media_urls")
