@@ -44,7 +44,7 @@ class EncoderRecipe:
     budget_s: float
     first_stage: float = 0.15
     seen_weight: float = 0.1
-    rates: dict[str, float] = field(default_factory=lambda: {"tower": 0.3, "heads": 0.3, "projector": 1.0})
+    rates: dict[str, float] = field(default_factory=lambda: {"tower": 1.0, "heads": 0.3, "projector": 1.0})
     patches: int = 1 + (SIDE // PATCH) ** 2
     pictures_per_step: int = 64
     seed: int = 1
@@ -145,7 +145,7 @@ def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: Encod
     heads = attributes.AttributeHeads(recipe.patches * tower.config.hidden_size)
     first_s = recipe.budget_s * recipe.first_stage
     model.train()
-    click.echo("first stage: what pictures show")
+    click.echo("first stage: what pictures show" if first_s else "no first stage: the encoder is trained")
     run_stage(
         {"tower": tower, "heads": heads},
         replace(recipe, rates=dict.fromkeys(recipe.rates, 1.0)),
@@ -157,6 +157,8 @@ def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: Encod
 
     def answer_loss() -> torch.Tensor:
         answers = losses(model, tokenizer, draw_batch(rng, skills, recipe.samples_per_step))
+        if not recipe.seen_weight:
+            return answers
         return answers + recipe.seen_weight * picture_loss(tower, heads, rng, recipe.pictures_per_step // 4)
 
     parts = {"tower": tower, "heads": heads, "projector": projector}
@@ -178,7 +180,7 @@ def train(model: InternVLForConditionalGeneration, tokenizer: Any, recipe: Encod
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the weights and of the questions.")
 @click.option("--skill", "skills", multiple=True, help="Only these skills. Repeatable.")
 @click.option(
-    "--start", type=click.Path(exists=True, path_type=Path), help="Continue from the encoder of a checkpoint."
+    "--start", type=click.Path(exists=True, path_type=Path), help="Teach the encoder of a checkpoint more answers."
 )
 @click.option("--rate", default=5e-3, show_default=True, help="Highest learning rate.")
 def main(out: Path, minutes: float, seed: int, skills: tuple[str, ...], start: Path | None, rate: float) -> None:
@@ -196,6 +198,8 @@ def main(out: Path, minutes: float, seed: int, skills: tuple[str, ...], start: P
     tower = sum(p.numel() for p in model.model.vision_tower.parameters())
     click.echo(f"{tower} parameters in the encoder, {model.num_parameters()} in total")
     recipe = EncoderRecipe(budget_s=60 * minutes, seed=seed, learning_rate=rate)
+    if start is not None:
+        recipe = replace(recipe, first_stage=0.0, seen_weight=0.0)
     train(model, tokenizer, recipe, list(skills or MEDIA_SKILLS))
     model.to(torch.bfloat16).save_pretrained(out)
     tokenizer.chat_template = vision_template()
