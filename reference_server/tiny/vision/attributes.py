@@ -37,14 +37,14 @@ SIZES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class SeenPicture:
     """A picture as uint8 [SIDE, SIDE, 3], and the index of its value for each property that it has."""
 
     pixels: NDArray[np.uint8]
     values: dict[str, int]
 
 
-def draw(rng: Random) -> Example:
+def draw(rng: Random) -> SeenPicture:
     """Draw a picture of shapes, of one colour, or of a sound."""
     kind = rng.choices((_single, _several, _plain, _sound), (3, 3, 1, 2))[0]
     return kind(rng)
@@ -57,26 +57,26 @@ class AttributeHeads(nn.Module):
         super().__init__()
         self.heads = nn.ModuleDict({name: nn.Linear(features, size) for name, size in SIZES.items()})
 
-    def forward(self, patches: torch.Tensor, examples: list[Example]) -> torch.Tensor:
-        """Return the sum of the cross entropies of all properties, in nats. patches: [examples, patches, width]."""
+    def forward(self, patches: torch.Tensor, shown: list[SeenPicture]) -> torch.Tensor:
+        """Return the sum of the cross entropies of all properties, in nats. patches: [shown, patches, width]."""
         flat = patches.flatten(1).float()
         total = flat.new_zeros(())
         for name, head in self.heads.items():
-            targets = torch.tensor([example.values.get(name, UNKNOWN) for example in examples])
+            targets = torch.tensor([one.values.get(name, UNKNOWN) for one in shown])
             if (targets != UNKNOWN).any():
                 total = total + functional.cross_entropy(head(flat), targets, ignore_index=UNKNOWN)
         return total
 
 
-def _single(rng: Random) -> Example:
+def _single(rng: Random) -> SeenPicture:
     return _shapes(pictures.single(rng))
 
 
-def _several(rng: Random) -> Example:
+def _several(rng: Random) -> SeenPicture:
     return _shapes(pictures.several(rng))
 
 
-def _shapes(picture: pictures.Picture) -> Example:
+def _shapes(picture: pictures.Picture) -> SeenPicture:
     values = {
         "colour": list(pictures.COLOURS).index(picture.colour),
         "shape": pictures.SHAPES.index(picture.shape),
@@ -84,15 +84,15 @@ def _shapes(picture: pictures.Picture) -> Example:
     }
     if picture.row:
         values |= {"row": pictures.ROWS.index(picture.row), "column": pictures.COLUMNS.index(picture.column)}
-    return Example(picture.pixels, values)
+    return SeenPicture(picture.pixels, values)
 
 
-def _plain(rng: Random) -> Example:
+def _plain(rng: Random) -> SeenPicture:
     colour = rng.randrange(len(pictures.COLOURS))
-    return Example(pictures.plain(rng, list(pictures.COLOURS)[colour]), {"colour": colour})
+    return SeenPicture(pictures.plain(rng, list(pictures.COLOURS)[colour]), {"colour": colour})
 
 
-def _sound(rng: Random) -> Example:
+def _sound(rng: Random) -> SeenPicture:
     sound = sounds.beeps(rng)
     values = {"pitch": list(sounds.PITCHES).index(sound.pitch), "beeps": sound.beeps - 1}
-    return Example(sounds.spectrogram(sound.samples, sounds.RATE_HZ), values)
+    return SeenPicture(sounds.spectrogram(sound.samples, sounds.RATE_HZ), values)
