@@ -190,10 +190,17 @@ def _gemma3(ids: dict[str, int]) -> tuple[Any, Callable[[Any], Any]]:
 
     config = Gemma3Config(
         text_config=Gemma3TextConfig(
-            **TEXT, vocab_size=ids["size"], head_dim=8, sliding_window=12, query_pre_attn_scalar=8
+            **TEXT,
+            vocab_size=ids["size"],
+            head_dim=8,
+            sliding_window=12,
+            layer_types=["sliding_attention", "full_attention"] * 2,
+            query_pre_attn_scalar=8,
+            tie_word_embeddings=False,
         ),
         vision_config=SiglipVisionConfig(**_siglip(image_size=32)),
         mm_tokens_per_image=4,
+        tie_word_embeddings=False,
         image_token_index=ids["image_token"],
         boi_token_index=ids["boi_token"],
         eoi_token_index=ids["eoi_token"],
