@@ -288,3 +288,21 @@ def test_a_checkpoint_without_a_usable_processor_serves_text_and_says_why(
         assert len(asyncio.run(answer(engine, prompt))) == GREEDY.max_tokens
     finally:
         engine.close()
+
+
+def test_log_probabilities_of_a_prompt_with_an_image_are_those_of_the_model(served: Served) -> None:
+    messages = [user(image(1), text("What is this?"))]
+    inputs = served.expected_inputs(messages)
+    with torch.inference_mode():
+        scores = served.model(**inputs).logits[0].log_softmax(-1)
+    ids = inputs["input_ids"][0].tolist()
+    expected = [float(scores[at, token]) for at, token in enumerate(ids[1:])]
+
+    async def described() -> Any:
+        deltas = [delta async for delta in served.engine.submit(served.encode(messages), params)]
+        return deltas[0].prompt
+
+    params = replace(GREEDY, max_tokens=1, prompt_logprobs=0)
+    prompt = asyncio.run(described())
+    assert tuple(ids) == prompt.token_ids
+    assert expected == pytest.approx([entries[0].logprob for entries in prompt.logprobs[1:]], abs=1e-4)
