@@ -247,14 +247,10 @@ class LocalEngine(Engine):
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
         ids = self._checkpoint.encode_chat(messages, tools, template_kwargs)
-        if self._encoder is None or not isinstance(self._media, MediaEmbeddings):
+        _, media = split_media(messages)
+        if not media or self._encoder is None or not isinstance(self._media, MediaEmbeddings):
             return ids
-        media = split_media(messages)[1]
-        return (
-            self._media.expand(ids, [self._media.add(medium, self._encoder.encode) for medium in media])
-            if media
-            else ids
-        )
+        return self._media.expand(ids, [self._media.add(medium, self._encoder.encode) for medium in media])
 
     def check_size(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams

@@ -84,7 +84,7 @@ class _RequestTokenizer:
 
     def __call__(self, text: str | list[str], *, add_special_tokens: bool = True, **_: Any) -> dict[str, Any]:
         texts = [text] if isinstance(text, str) else text
-        ids = [self._tokenize(each, add_special_tokens) for each in texts]
+        ids = [self._tokenize(sample, add_special_tokens) for sample in texts]
         return {"input_ids": ids, "attention_mask": [[1] * len(row) for row in ids]}
 
 
