@@ -78,20 +78,21 @@ class Checkpoint:
         if self.processor is None:
             return self
         kinds, refused = probe_kinds(self.processor.needs, self.encode_chat, first_pass)
-        why = "; ".join(f"{kind}: {reason}" for kind, reason in sorted(refused.items())) or None
-        why = why if kinds or why else "its processor takes none"
-        return replace(self, processor=self.processor.restricted_to(kinds), media_refusal=why)
+        reasons = [f"{kind}: {reason}" for kind, reason in sorted(refused.items())]
+        if self.media_refusal is not None:
+            reasons.append(self.media_refusal)
+        if not kinds and not reasons:
+            reasons.append("its processor takes none")
+        restricted = self.processor.restricted_to(kinds)
+        return replace(self, processor=restricted, media_refusal="; ".join(reasons) or None)
 
     def describe_media(self) -> str:
         """Return a clause about media for a line of a log; empty for a model that reads text."""
         kinds = () if self.processor is None else sorted(self.processor.needs.kinds)
-        through = f", {' and '.join(kinds)} through its processor" if kinds else ""
-        refused = (
-            ""
-            if self.media_refusal is None
-            else f", {'other ' if kinds else ''}media are refused ({self.media_refusal})"
-        )
-        return through + refused
+        clauses = [f"{' and '.join(kinds)} through its processor"] if kinds else []
+        if self.media_refusal is not None:
+            clauses.append(f"{'other ' if kinds else ''}media are refused ({self.media_refusal})")
+        return "".join(f", {clause}" for clause in clauses)
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:

@@ -11,7 +11,7 @@ from reference_server.engine.multimodal.encoder import (
     reads_described_inputs,
     split_model,
 )
-from reference_server.engine.multimodal.processor import UnusableProcessor, load_processor
+from reference_server.engine.multimodal.processor import UnusableProcessor, find_refusal, load_processor
 from reference_server.engine.multimodal.processor_encoder import ProcessorEncoder
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def open_media(path: Path, model: Any, tokenizer: Any) -> OpenedMedia:
     try:
         processor = load_processor(path)
         tokenizer.chat_template = tokenizer.chat_template or processor.chat_template
-        return OpenedMedia(model, processor=ProcessorEncoder.of_model(processor, model.config))
+        encoder = ProcessorEncoder.of_model(processor, model.config)
+        return OpenedMedia(model, processor=encoder, media_refusal=find_refusal(processor))
     except UnusableProcessor as error:
         return OpenedMedia(_language_model(model), media_refusal=str(error))
 

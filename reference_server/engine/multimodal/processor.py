@@ -18,6 +18,7 @@ PARTS: Final[dict[MediaKind, tuple[str, ...]]] = {
 }
 """The part of a processor for each kind of media, by the names that it can have."""
 VIDEO_PART: Final = "video_processor"
+REFUSAL: Final = "media_refusal"
 MOST_FRAMES: Final = 32
 """Pictures that show a video: as many as two a second, for a quarter of a minute."""
 SPEECH_RATE_HZ: Final = 16_000
@@ -58,7 +59,14 @@ def load_processor(path: Path) -> Any:
 def _without_videos(processor_class: Any) -> Any:
     """Return a subclass that has no part for videos, which transformers calls only if there is one."""
     attributes = [name for name in processor_class.get_attributes() if name != VIDEO_PART]
-    return type(processor_class.__name__, (processor_class,), {"get_attributes": classmethod(lambda _cls: attributes)})
+    changes = {"get_attributes": classmethod(lambda _cls: attributes), REFUSAL: "video: torchvision is not installed"}
+    return type(processor_class.__name__, (processor_class,), changes)
+
+
+def find_refusal(processor: Any) -> str | None:
+    """Return why a loaded processor does not take a kind of media that its class takes; None if it takes all."""
+    refusal: str | None = getattr(processor, REFUSAL, None)
+    return refusal
 
 
 def find_needs(processor: Any) -> MediaNeeds:

@@ -35,8 +35,9 @@ SIZES: Final = ((60, 80), (128, 90), (30, 31))
 class Served:
     """One checkpoint, served and opened by transformers."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str) -> None:
         self.path = path
+        self.name = name
         self.engine = LocalEngine.load(path, device="cpu", slots=4)
         self.model, self.processor = open_reference(path)
 
@@ -91,7 +92,7 @@ async def answer(engine: LocalEngine, prompt: list[int], params: SamplingParams 
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    opened = Served(save_checkpoint(tmp_path_factory.mktemp(request.param), request.param))
+    opened = Served(save_checkpoint(tmp_path_factory.mktemp(request.param), request.param), request.param)
     yield opened
     opened.engine.close()
 
@@ -227,10 +228,15 @@ def test_a_prompt_with_media_is_never_truncated(served: Served) -> None:
 
 
 def test_the_line_at_start_names_the_kinds_that_are_served(served: Served) -> None:
+    from transformers.utils import is_torchvision_available
+
     assert served.engine.media is not None
     kinds = sorted(served.engine.media.kinds)
     assert f", {' and '.join(kinds)} through its processor" in served.engine.describe()
     assert "image" in kinds
+    assert ("video" in kinds) == (is_torchvision_available() and "video_token" in FAMILIES[served.name].tokens)
+    wants_torchvision = "video_token" in FAMILIES[served.name].tokens and not is_torchvision_available()
+    assert wants_torchvision == ("other media are refused (video: torchvision is" in served.engine.describe())
     assert "media" not in served.engine.lacking
 
 
