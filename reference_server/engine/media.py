@@ -20,13 +20,13 @@ class MediaNeeds:
     """What a model takes of media; media are reduced to it when they are decoded.
 
     kinds: the kinds of media that it takes.
-    side: width and height of a picture in pixels.
-    frames: number of pictures that show a video.
+    side: width and height of a picture in pixels; None: its own size.
+    frames: number of pictures that show a video; for pictures of their own size, the greatest.
     rate_hz: samples per second of audio.
     """
 
     kinds: frozenset[MediaKind]
-    side: int
+    side: int | None
     frames: int
     rate_hz: int
 
@@ -38,6 +38,7 @@ class Media:
     frames: pictures, uint8 [pictures, height, width, 3]; empty for audio.
     samples: audio, float32 [samples] from -1 to 1, at rate_hz; empty otherwise.
     digest: hash of the file and of the kind.
+    frames_per_s: pictures of a video in a second of its time.
     """
 
     kind: MediaKind
@@ -45,6 +46,7 @@ class Media:
     samples: NDArray[np.float32]
     rate_hz: int
     digest: bytes
+    frames_per_s: float = 1.0
 
 
 def split_media(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[Media]]:

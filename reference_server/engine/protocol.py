@@ -35,11 +35,14 @@ class PromptTooLong(EngineError):
     """The prompt leaves no position for a generated token.
 
     counted: whether prompt_tokens is the number of tokens, and not only the least number that the text can have.
+    media_tokens: how many of them stand for media.
     """
 
-    def __init__(self, prompt_tokens: int, limit: int, *, counted: bool = True) -> None:
-        number = prompt_tokens if counted else f"at least {prompt_tokens}"
-        super().__init__(f"the prompt has {number} tokens, but at most {limit} fit: shorten it")
+    def __init__(self, prompt_tokens: int, limit: int, *, counted: bool = True, media_tokens: int = 0) -> None:
+        number = f"{prompt_tokens} tokens" if counted else f"at least {prompt_tokens} tokens"
+        if media_tokens:
+            number += f" ({prompt_tokens - media_tokens} of text and {media_tokens} of media)"
+        super().__init__(f"the prompt has {number}, but at most {limit} fit: shorten it")
         self.prompt_tokens = prompt_tokens
         self.limit = limit
 

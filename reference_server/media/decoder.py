@@ -23,6 +23,8 @@ Arrays = tuple[dict[str, Any], bytes]
 
 NICENESS: Final = 10
 """Decoding gives way to the threads that generate tokens."""
+FRAMES_PER_S: Final = 2
+LEAST_FRAMES: Final = 4
 IMAGE_NAMES: Final = {"JPEG": {"JPG", "JPEG"}, "PNG": {"PNG"}, "GIF": {"GIF"}, "WEBP": {"WEBP"}, "BMP": {"BMP"}}
 CONTAINER_NAMES: Final = {
     "mov,mp4,m4a,3gp,3g2,mj2": {"MP4"},
@@ -41,7 +43,7 @@ class RefusedFile(Exception):
 
 
 def decode_image(data: bytes, job: dict[str, Any]) -> Arrays:
-    """Return one picture of the size that the model takes; of an animation, the first."""
+    """Return one picture of the size that the model takes, or of its own; of an animation, the first."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # the header is checked here
@@ -51,13 +53,16 @@ def decode_image(data: bytes, job: dict[str, Any]) -> Arrays:
         ) as image:
             check_size(image.width, image.height, job)
             side = job["side"]
-            image.draft("RGB", (side, side))  # JPEG: decodes at a fraction of the size
+            if side is not None:
+                image.draft("RGB", (side, side))  # JPEG: decodes at a fraction of the size
             picture = image.convert("RGBA") if image.mode in ("P", "LA", "PA") else image
             if picture.mode == "RGBA":
                 ground = Image.new("RGBA", picture.size, (255, 255, 255, 255))
                 picture = Image.alpha_composite(ground, picture)
-            picture = picture.convert("RGB").resize((side, side), Image.Resampling.BOX)
-            return {"shape": [1, side, side, 3]}, picture.tobytes()
+            picture = picture.convert("RGB")
+            if side is not None:
+                picture = picture.resize((side, side), Image.Resampling.BOX)
+            return {"shape": [1, picture.height, picture.width, 3]}, picture.tobytes()
     except RefusedFile:
         raise
     except MemoryError:
@@ -70,6 +75,8 @@ def decode_video(data: bytes, job: dict[str, Any]) -> Arrays:
     """Return pictures evenly spaced over the time of a video."""
     import av
 
+    if job["side"] is None:
+        return _decode_large_video(data, job)
     side, wanted = job["side"], job["frames"]
     with _open(data, job) as container:
         stream = next(iter(container.streams.video), None)
@@ -90,6 +97,46 @@ def decode_video(data: bytes, job: dict[str, Any]) -> Arrays:
         raise RefusedFile(_unreadable(job))
     chosen = [pictures[min(len(pictures) - 1, int((at + 0.5) * len(pictures) / wanted))][1] for at in range(wanted)]
     return {"shape": [wanted, side, side, 3]}, b"".join(chosen)
+
+
+def _decode_large_video(data: bytes, job: dict[str, Any]) -> Arrays:
+    """Return pictures of their own size, evenly spaced: two a second, at most as many as the job allows.
+
+    All pictures of a video would not fit into memory, so they are counted before the first is decoded.
+    """
+    with _open(data, job) as container:
+        stream = next(iter(container.streams.video), None)
+        if stream is None:
+            raise RefusedFile(_unreadable(job))
+        check_size(stream.width, stream.height, job)
+        times = sorted(
+            float(packet.pts * stream.time_base) for packet in container.demux(stream) if packet.pts is not None
+        )
+        size = max(1, stream.width * stream.height)
+    if not times:
+        raise RefusedFile(_unreadable(job))
+    if len(times) > job["most_frames"]:
+        raise RefusedFile(f"the video has more than {job['most_frames']} pictures")
+    duration_s = (times[-1] - times[0]) * len(times) / max(1, len(times) - 1)
+    _check_duration(duration_s, job)
+    most = min(job["frames"], len(times), max(1, job["most_pixels"] // size))
+    wanted = min(most, max(LEAST_FRAMES, round(duration_s * FRAMES_PER_S)))
+    chosen = [int((at + 0.5) * len(times) / wanted) for at in range(wanted)]
+    shape: tuple[int, int] | None = None
+    pictures: list[bytes] = []
+    with _open(data, job) as container:
+        for at, frame in enumerate(container.decode(container.streams.video[0])):
+            check_size(frame.width, frame.height, job)
+            if at not in chosen:
+                continue
+            shape = shape or (frame.width, frame.height)
+            pictures.append(frame.reformat(*shape, "rgb24").to_ndarray().tobytes())
+            if len(pictures) == wanted:
+                break
+    if shape is None:
+        raise RefusedFile(_unreadable(job))
+    frames_per_s = len(pictures) / duration_s if duration_s > 0 else float(FRAMES_PER_S)
+    return {"shape": [len(pictures), shape[1], shape[0], 3], "frames_per_s": frames_per_s}, b"".join(pictures)
 
 
 def decode_audio(data: bytes, job: dict[str, Any]) -> Arrays:

@@ -77,7 +77,7 @@ class MediaDecoder:
             samples = np.frombuffer(result, np.float32).copy()
         else:
             frames = np.frombuffer(result, np.uint8).reshape(described["shape"]).copy()
-        return Media(kind, frames, samples, described.get("rate_hz", 0), digest)
+        return Media(kind, frames, samples, described.get("rate_hz", 0), digest, described.get("frames_per_s", 1.0))
 
     def close(self) -> None:
         """End the processes."""

@@ -29,8 +29,9 @@ class MediaLoader:
 
     def load_all(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the messages with decoded media in place of references; raise ApiError that names the part."""
+        budget = _PixelBudget(self._limits.pixels)
         return [
-            {**message, "content": [self._load_part(part) for part in message["content"]]}
+            {**message, "content": [self._load_part(part, budget) for part in message["content"]]}
             if isinstance(message.get("content"), list)
             else message
             for message in messages
@@ -40,12 +41,14 @@ class MediaLoader:
         """End the processes that decode."""
         self._decoder.close()
 
-    def _load_part(self, part: dict[str, Any]) -> dict[str, Any]:
+    def _load_part(self, part: dict[str, Any], budget: _PixelBudget) -> dict[str, Any]:
         reference = part.get("media")
         if not isinstance(reference, MediaReference):
             return part
         try:
-            return {"type": reference.form.kind, "media": self._load(reference)}
+            media = self._load(reference)
+            budget.take(media)
+            return {"type": reference.form.kind, "media": media}
         except MediaError as error:
             raise ApiError("invalid_request", f"{reference.where}: {error}", param="messages") from error
 
@@ -67,3 +70,20 @@ class MediaLoader:
         if is_local(location):
             return read_local_file(location, self._sources.root, limit)
         raise MediaError("expected a data URL, an http or https URL, or an absolute path")
+
+
+class _PixelBudget:
+    """The pixels that all media of a request may have together; only pictures of their own size can exceed it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._taken = 0
+
+    def take(self, media: Media) -> None:
+        """Count the pictures of a medium; raise MediaError if they are too many."""
+        count, height, width, _ = media.frames.shape
+        self._taken += count * height * width
+        if self._taken > self._limit:
+            raise MediaError(
+                f"the media up to here have {self._taken} pixels: at most {self._limit} are allowed in a request"
+            )

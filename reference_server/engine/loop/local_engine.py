@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reference_server.engine.model.model_runner import ModelRunner
+    from reference_server.engine.multimodal.model_inputs import InputTable
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
@@ -107,10 +108,15 @@ class LocalEngine(Engine):
         if not self._grammar_compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
         self._encoder = checkpoint.media_encoder if runner.keeps_prefixes else None  # it puts embeddings into the cache
-        self.media = None if self._encoder is None else self._encoder.needs
-        if self._encoder is None:
+        self._media: MediaEmbeddings | InputTable
+        if checkpoint.processor is not None:
+            self.media = checkpoint.processor.needs if checkpoint.processor.needs.kinds else None
+            self._media = checkpoint.processor.inputs
+        else:
+            self.media = None if self._encoder is None else self._encoder.needs
+            self._media = runner.media = MediaEmbeddings(self._encoder.placeholder_id if self._encoder else -1)
+        if self.media is None:
             self.lacking |= MEDIA_CAPABILITIES
-        self._media = runner.media = MediaEmbeddings(self._encoder.placeholder_id if self._encoder else -1)
         self._lark = LarkBuilder(self._vocabulary.control_ids)
         self._runner = runner
         self.slots = plan.slots
@@ -193,8 +199,14 @@ class LocalEngine(Engine):
                 torch.set_num_threads(threads or 1)
             keep_freed_memory()
             runner = create_verified_runner(
-                read.model, slots=plan.slots, max_model_len=plan.positions, exact=exact, traced=small
+                read.model,
+                slots=plan.slots,
+                max_model_len=plan.positions,
+                exact=exact,
+                traced=small,
+                inputs=None if read.processor is None else read.processor.inputs,
             )
+            read = read.with_probed_media(lambda prompt: _first_pass(runner, prompt))
         except CheckpointError as error:
             message = str(error)
             named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
@@ -234,9 +246,9 @@ class LocalEngine(Engine):
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        bare, media = split_media(messages)
-        ids = self._checkpoint.chat.encode(bare, tools, template_kwargs)
-        if not media or self._encoder is None:
+        ids = self._checkpoint.encode_chat(messages, tools, template_kwargs)
+        _, media = split_media(messages)
+        if not media or self._encoder is None or not isinstance(self._media, MediaEmbeddings):
             return ids
         return self._media.expand(ids, [self._media.add(medium, self._encoder.encode) for medium in media])
 
@@ -255,7 +267,7 @@ class LocalEngine(Engine):
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
             raise ValueError("the prompt is empty: at least one token is needed")
-        media = prompt.rows if isinstance(prompt, MediaPrompt) else ()
+        media = prompt.named if isinstance(prompt, MediaPrompt) else ()
         if min(prompt) < 0 or max(text_tokens(prompt), default=0) >= self.vocabulary_size:
             raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
         prompt = self._fit(prompt, params)
@@ -286,10 +298,13 @@ class LocalEngine(Engine):
 
     def _fit(self, prompt: list[int], params: SamplingParams) -> list[int]:
         """Return the prompt, truncated if the request asks for it; raise PromptTooLong."""
-        prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
-        if len(prompt) > self.max_model_len - 1:
-            raise PromptTooLong(len(prompt), self.max_model_len - 1)
-        return prompt
+        fitted = params.truncate_prompt(prompt, self.max_model_len - 1)
+        if len(fitted) < len(prompt) and isinstance(prompt, MediaPrompt) and prompt.is_whole:
+            raise ValueError("a prompt with media cannot be truncated: remove truncate_prompt_tokens, or shorten it")
+        if len(fitted) > self.max_model_len - 1:
+            media_tokens = len(fitted) - len(text_tokens(fitted))
+            raise PromptTooLong(len(fitted), self.max_model_len - 1, media_tokens=media_tokens)
+        return fitted
 
     def release_memory(self) -> None:
         return_freed_memory()
@@ -338,7 +353,10 @@ class LocalEngine(Engine):
         bits = "the same bits in any batch" if self._runner.exact else "bits that depend on the batch"
         slots = f"{self.plan.slots} slots of {self.plan.positions} positions{size}"
         way = "" if self._runner.keeps_prefixes else ", over the model's own cache, one sequence after another"
-        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}{way}".removeprefix("torch.")
+        media = self._checkpoint.describe_media()
+        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}{way}{media}".removeprefix(
+            "torch."
+        )
 
     def close(self) -> None:
         self._driver.close()
@@ -377,3 +395,11 @@ def _find_budget(
     if facts.position_elements is None or cache_bytes is None:
         return None
     return CacheBudget(facts.position_elements * itemsize, cache_bytes)
+
+
+def _first_pass(runner: ModelRunner, prompt: list[int]) -> torch.Tensor:
+    """Return the logits after a prompt, and forget it."""
+    with torch.inference_mode():
+        logits = runner.prefill([prompt], [0])
+        runner.clear([0])
+        return logits

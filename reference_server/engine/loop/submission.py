@@ -12,7 +12,6 @@ from reference_server.engine.sampling.sampler import derive_seed
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.multimodal.embeddings import MediaRows
     from reference_server.engine.protocol import Delta
     from reference_server.engine.text.transcript import AnswerSpec
 
@@ -24,11 +23,11 @@ class Submission:
     are released with the last token, the best answer's first.
 
     groups: sequences that must start together; samples are groups of one.
-    media: the embeddings that the prompt refers to.
+    media: what the media ids of the prompt name; it exists as long as the request.
     """
 
     def __init__(
-        self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float, media: Seq[MediaRows] = ()
+        self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float, media: Seq[object] = ()
     ) -> None:
         self.prompt = prompt
         self.media = media

@@ -61,11 +61,9 @@ def inspect_checkpoint(path: Path) -> CheckpointFacts | None:
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         stored = config.get_text_config().dtype or _stored_dtype(path)
         with torch.device("meta"):
-            whole = reads_media(path)
-            text = config.get_text_config() if whole else config
-            model = AutoModelForCausalLM.from_config(text, trust_remote_code=False).eval()
-            weights = AutoModelForImageTextToText.from_config(config) if whole else model
-        return replace(CheckpointFacts.of_model(model), dtype=stored, parameters=weights.num_parameters())
+            loader = AutoModelForImageTextToText if reads_media(path) else AutoModelForCausalLM
+            model = loader.from_config(config, trust_remote_code=False).eval()
+        return replace(CheckpointFacts.of_model(model), dtype=stored)
     except Exception as error:  # a broken file or an unusual model can raise any exception
         _log.info("nothing is known about %s before it is loaded: %s", path, error)
         return None

@@ -19,7 +19,7 @@ class ModelRunner(Protocol):
     ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     keeps_prefixes: whether a prompt may come in several pieces, and begin with what another slot has stored.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
-    media: of a model that sees or hears; set when the engine is created.
+    media: embeddings of media; set when the engine is created.
     """
 
     exact: bool
@@ -39,5 +39,7 @@ class ModelRunner(Protocol):
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None: ...
 
     def clear(self, slots: Seq[int]) -> None: ...
+
+    def release(self, slot: int) -> None: ...
 
     def reset(self) -> None: ...

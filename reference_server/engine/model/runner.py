@@ -218,6 +218,9 @@ class Runner:
         """Zero the slots' rows."""
         self._cache.clear(torch.tensor(slots).to(self._device))
 
+    def release(self, slot: int) -> None:
+        """Keep the rows of a sequence that has ended: later prompts may begin with the same tokens."""
+
     def reset(self) -> None:
         """Zero all rows."""
         self.clear(range(self._rows + 1))

@@ -30,6 +30,11 @@ def is_media_id(token_id: int) -> bool:
     return token_id >= FIRST_ID
 
 
+def find_first_id(token_id: int) -> int:
+    """Return the id of the first position of what a media id names."""
+    return FIRST_ID + (((token_id - FIRST_ID) >> OFFSET_BITS) << OFFSET_BITS)
+
+
 def text_tokens(prompt: Seq[int]) -> Seq[int]:
     """Return the tokens of a prompt without the positions of media."""
     return (
@@ -46,11 +51,15 @@ class MediaRows:
 
 
 class MediaPrompt(list[int]):
-    """A prompt with the embeddings of its media, which exist as long as something refers to them."""
+    """A prompt, and what its media ids name, which exists as long as something refers to it.
 
-    def __init__(self, ids: Seq[int], rows: Seq[MediaRows]) -> None:
+    is_whole: whether the prompt cannot be truncated.
+    """
+
+    def __init__(self, ids: Seq[int], named: Seq[object], *, is_whole: bool = False) -> None:
         super().__init__(ids)
-        self.rows = tuple(rows)
+        self.named = tuple(named)
+        self.is_whole = is_whole
 
 
 class MediaEmbeddings:
@@ -76,7 +85,7 @@ class MediaEmbeddings:
 
     def contains(self, token_id: int) -> bool:
         """Return whether the embedding of a position exists."""
-        rows = self._rows.get(_first(token_id))
+        rows = self._rows.get(find_first_id(token_id))
         return rows is not None and token_id in rows.ids
 
     def embed(self, ids: Seq[int], embedding: torch.nn.Module) -> torch.Tensor:
@@ -88,7 +97,7 @@ class MediaEmbeddings:
         embedded: torch.Tensor = embedding(tokens).clone()
         for at, token_id in enumerate(ids):
             if is_media_id(token_id):
-                rows = self._rows[_first(token_id)]
+                rows = self._rows[find_first_id(token_id)]
                 embedded[at] = rows.vectors[token_id - rows.ids.start].to(embedded)
         return embedded
 
@@ -108,7 +117,3 @@ class MediaEmbeddings:
         for token_id in ids:
             expanded += next(left).ids if token_id == self.placeholder_id else (token_id,)
         return MediaPrompt(expanded, rows)
-
-
-def _first(token_id: int) -> int:
-    return FIRST_ID + (((token_id - FIRST_ID) >> OFFSET_BITS) << OFFSET_BITS)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import torch
 from reference_server.engine.media import MediaNeeds
-from reference_server.engine.protocol import CheckpointError
 from reference_server.tiny.vision.sounds import spectrogram
 
 if TYPE_CHECKING:
@@ -37,25 +36,33 @@ class MediaEncoder:
             return features.flatten(0, 1)  # type: ignore[no-any-return]
 
 
+def reads_described_inputs(model: Any) -> bool:
+    """Return whether the configuration of a vision-language model says what its encoder takes (`media_inputs`)."""
+    return isinstance(getattr(model.config, "media_inputs", None), dict)
+
+
 def split_model(model: Any) -> tuple[Any, MediaEncoder]:
-    """Return the causal language model inside a vision-language model, and its encoder.
-
-    Raises CheckpointError for an encoder whose inputs the configuration does not describe.
-    """
-    from transformers import AutoModelForCausalLM
-
-    described = getattr(model.config, "media_inputs", None)
-    if not isinstance(described, dict):
-        raise CheckpointError("does not say in its configuration (media_inputs) what its encoder takes: use another")
+    """Return the causal language model inside a vision-language model with described inputs, and its encoder."""
+    described = model.config.media_inputs
     needs = MediaNeeds(
         kinds=frozenset(described["kinds"]),
         side=described["picture_side"],
         frames=described["video_frames"],
         rate_hz=described["audio_rate_hz"],
     )
+    return extract_language_model(model), MediaEncoder(model, needs, model.config.image_token_id)
+
+
+def extract_language_model(model: Any) -> Any:
+    """Return the causal language model inside a vision-language model, with the same weights.
+
+    Raises an exception of transformers if it cannot be a model of its own.
+    """
+    from transformers import AutoModelForCausalLM
+
     with torch.device("meta"):
         language_model = AutoModelForCausalLM.from_config(model.config.get_text_config())
     setattr(language_model, language_model.base_model_prefix, model.model.language_model)
     language_model.set_output_embeddings(model.get_output_embeddings())
     language_model.generation_config = model.generation_config
-    return language_model.eval(), MediaEncoder(model, needs, model.config.image_token_id)
+    return language_model.eval()

@@ -6,6 +6,7 @@ import io
 import struct
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,51 @@ def test_a_video_becomes_evenly_spaced_pictures(decoder: MediaDecoder) -> None:
     media = decoder.decode("video", read_media("red.mp4"), ("MP4",))
     assert media.frames.shape == (4, 32, 32, 3)
     assert np.abs(media.frames.mean((0, 1, 2)) - RED).max() < 30
+
+
+@pytest.fixture(scope="module")
+def own_size_decoder() -> Iterator[MediaDecoder]:
+    opened = MediaDecoder(replace(NEEDS, side=None), LIMITS)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "L"])
+def test_an_image_for_a_processor_keeps_its_size_and_its_pixels(own_size_decoder: MediaDecoder, mode: str) -> None:
+    drawn = np.random.default_rng(1).integers(0, 256, (30, 41, 3), np.uint8)
+    file = io.BytesIO()
+    original = Image.fromarray(drawn).convert(mode)
+    original.save(file, "PNG")
+    media = own_size_decoder.decode("image", file.getvalue(), ("PNG",))
+    assert media.frames.shape == (1, 30, 41, 3)
+    assert np.array_equal(np.asarray(original.convert("RGB")), media.frames[0])
+
+
+@pytest.mark.parametrize(("rate", "seconds", "expected"), [(10, 1, 4), (10, 4, 4), (4, 5, 4), (2, 1, 2)])
+def test_a_video_for_a_processor_keeps_its_size_and_has_at_most_the_wanted_pictures_two_a_second(
+    own_size_decoder: MediaDecoder, rate: int, seconds: int, expected: int
+) -> None:
+    media = own_size_decoder.decode("video", video(rate, rate * seconds), ("MP4",))
+    assert media.frames.shape == (expected, 48, 64, 3)
+    assert media.frames_per_s == pytest.approx(expected / seconds, rel=0.05)
+    brightness = media.frames.mean((1, 2, 3))
+    assert list(brightness) == sorted(brightness)  # the pictures are in order, and spread over the whole
+    assert brightness[-1] - brightness[0] > 100 * (expected - 1) / expected
+
+
+def video(rate: int, pictures: int) -> bytes:
+    """Return a video that becomes brighter from the first picture to the last."""
+    av = pytest.importorskip("av")
+    written = io.BytesIO()
+    with av.open(written, "w", format="mp4") as container:
+        stream = container.add_stream("mpeg4", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for at in range(pictures):
+            level = 30 + 200 * at // max(1, pictures - 1)
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), level, np.uint8), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return written.getvalue()
 
 
 def test_audio_becomes_samples_at_the_rate_that_the_model_takes(decoder: MediaDecoder) -> None:

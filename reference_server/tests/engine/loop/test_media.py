@@ -15,6 +15,7 @@ from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.media import Media
+from reference_server.engine.multimodal.embeddings import MediaEmbeddings
 from reference_server.tiny.vision import VISION_CHECKPOINT, pictures
 from reference_server.tiny.vision.encoder import pixel_values
 
@@ -44,7 +45,7 @@ def draw(seed: int, count: int = 4) -> list[NDArray[np.uint8]]:
 
 
 def encode(engine: LocalEngine, *pixels: NDArray[np.uint8], question: str = QUESTION) -> Any:
-    parts = [{"type": "image", "media": image(each)} for each in pixels]
+    parts = [{"type": "image", "media": image(drawn)} for drawn in pixels]
     content = [*parts, {"type": "text", "text": question}]
     return engine.encode_chat([{"role": "user", "content": content}], None, {"enable_thinking": False})
 
@@ -53,6 +54,11 @@ async def generate(engine: LocalEngine, prompt: Any, params: SamplingParams = GR
     generation = engine.submit(prompt, params)
     deltas = [delta async for delta in generation]
     return [delta.token_id for delta in deltas], deltas[0].cached_tokens
+
+
+def placeholder_id(engine: LocalEngine) -> int:
+    assert isinstance(engine._media, MediaEmbeddings)
+    return engine._media.placeholder_id
 
 
 def own_generation(pixels: list[NDArray[np.uint8]], tokens: list[int]) -> list[int]:
@@ -120,7 +126,7 @@ def test_text_has_the_bits_of_the_text_model(vision_engine: LocalEngine, tiny_en
 def test_user_text_cannot_stand_for_an_image(vision_engine: LocalEngine) -> None:
     messages = [{"role": "user", "content": "<|endoftext|> What colour is the shape?"}]
     prompt = vision_engine.encode_chat(messages, None, {"enable_thinking": False})
-    assert vision_engine._media.placeholder_id not in prompt
+    assert placeholder_id(vision_engine) not in prompt
 
 
 def test_embeddings_are_freed_with_their_prompts(vision_engine: LocalEngine) -> None:
@@ -133,7 +139,7 @@ def test_embeddings_are_freed_with_their_prompts(vision_engine: LocalEngine) -> 
 
 def test_the_text_of_a_prompt_shows_placeholders(vision_engine: LocalEngine) -> None:
     prompt = encode(vision_engine, *draw(12, 1))
-    assert vision_engine._media.as_tokens(prompt).count(vision_engine._media.placeholder_id) == 16
+    assert vision_engine._media.as_tokens(prompt).count(placeholder_id(vision_engine)) == 16
 
 
 def test_penalties_ignore_the_positions_of_media(vision_engine: LocalEngine) -> None:
