@@ -19,7 +19,7 @@ from conformance.judge.judgement import judge
 from conformance.judging_limit import JudgingLimit
 from conformance.proof.editing.responses import with_body, with_header, with_status
 from conformance.proof.recorded_run import RecordedRun, read_recorded_run
-from conformance.report.writers.terminal import sanitize
+from conformance.report.writers.terminal_text import sanitize
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:

@@ -149,5 +149,6 @@ def _configure(ctx: click.Context, name: str, command: click.Command | None) -> 
     from openapi.command_options import config_file
 
     config_file.connect_options(command)
+    config_file.require_known_variables(command)
     if ctx.parent is None and name in config_file.COMMANDS:
         ctx.default_map = {**(ctx.default_map or {}), name: config_file.read_defaults(command, name)}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from fnmatch import fnmatchcase
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,23 +10,19 @@ from chatproof import main
 from chatproof.command_table import COMMANDS, CommandGroup
 from conformance.judge.check_registry import gather_checks
 from conformance.proof.mutants.mutant import gather_mutants
-from conformance.proof.recorded_run import read_recorded_run
 from conformance.report.explanations import SERVERS, find_explanation
+from docs.example_findings import find_example
 from openapi.contract.contract import load, names
 from openapi.description.reference_page import render_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.check import Check, Finding
+    from conformance.check import Check
     from conformance.proof.mutants.mutant import Mutant
-    from conformance.proof.recorded_run import RecordedRun
     from openapi.contract.contract import Contract
 
 WIDTH: Final = 100
-TRIED: Final = 12
-"""Assertions of a check in a dialect that are tried for an example."""
-LONGEST: Final = 200
 
 
 def command_pages() -> Iterator[tuple[str, str]]:
@@ -107,11 +100,12 @@ def _check(check: Check, required: list[Contract], mutant: Mutant | None) -> Ite
         says = _cell(saying[0].says) if saying else ""
         link = f"[`{contract.name}`](../dialects/{contract.name}.md)"
         yield f"| {link} | {row.keyword.value} | `{row.source}` | {says} |"
-    if mutant is not None:
-        yield from ("", "## Example finding", "", f"A server with this defect: {_escape(mutant.defect)}", "")
-        if (finding := _example(check.id, mutant)) is not None:
-            yield from ("```text", f"expected  {finding.expected[:LONGEST]}", f"got       {finding.got[:LONGEST]}")
-            yield from (f"at        {finding.where}", "```")
+    if (example := find_example(check.id, mutant)) is not None:
+        yield from ("", "## Example finding", "", f"A server with this defect: {_escape(example.defect)}", "")
+        yield from ("```text", f"expected  {example.expected}", f"got       {example.got}")
+        yield from (f"at        {example.where}", "```")
+        if example.command:
+            yield from ("", f"`{example.command}` serves it.")
     if explanation is not None:
         yield from ("", "## How to fix it", "", "| server | advice |", "|---|---|")
         yield from (
@@ -120,33 +114,6 @@ def _check(check: Check, required: list[Contract], mutant: Mutant | None) -> Ite
             if server in explanation.fix
         )
     yield from ("", f"`chatproof checks show {check.id}` also lists its scenarios, and the faults that it detects.")
-
-
-def _example(identity: str, mutant: Mutant) -> Finding | None:
-    """Return what the check finds in a recorded run that the mutant changes; None if no recorded run shows it."""
-    for dialect in sorted(set(names().values())):
-        run = _read(dialect)
-        fitting = [
-            assertion
-            for assertion in run.plan.assertions
-            if assertion.check.id == identity and fnmatchcase(assertion.scenario.id, mutant.scenario)
-        ]
-        for assertion in fitting[:TRIED]:
-            steps = mutant.steps or assertion.step.name
-            changed = {}
-            for (scenario, step), exchange in run.exchanges.items():
-                if scenario == assertion.scenario.id and fnmatchcase(step, steps):
-                    with suppress(Exception):  # the change does not fit this exchange
-                        changed[scenario, step] = mutant.change(exchange)
-            (judgement,) = run.judge(changed, [assertion]) if changed else (None,)
-            if judgement is not None and judgement.findings:
-                return judgement.findings[0]
-    return None
-
-
-@cache
-def _read(dialect: str) -> RecordedRun:
-    return read_recorded_run(dialect)
 
 
 def _escape(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -58,7 +59,18 @@ def test_the_help_of_a_group_with_a_default_command_lists_its_options_and_the_ot
 def test_a_server_of_the_user_needs_a_dialect_in_every_command(command: str) -> None:
     result = CliRunner().invoke(main, [command, "http://127.0.0.1:9"])
     assert (2, "chatproof: missing --dialect: expected ") == (result.exit_code, result.output[:39])
-    assert "mindie-2.3" in result.output
+    assert {"mindie-2.3", "sglang", "openai"} <= set(re.findall(r"[\w.-]+", result.output))
+
+
+def test_a_load_test_without_locust_is_refused_before_anything_is_sent_or_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("loadtests.cli.load_command.find_spec", lambda _name: None)
+    for words in (["load", "http://127.0.0.1:9", "--dialect", "mindie"], ["load", "--tiem", "5s"]):
+        result = CliRunner().invoke(main, words)
+        expected = "chatproof: `chatproof load` needs locust, which is not installed: install chatproof with its extra"
+        assert (2, f"{expected} [load]\n", []) == (result.exit_code, result.output, [*tmp_path.iterdir()])
 
 
 def test_an_interrupt_that_a_command_does_not_handle_exits_with_130_and_one_line(

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import jsonschema_rs
 import pytest
 import yaml
@@ -14,7 +15,9 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.report import waivers
+from openapi.command_options import config_file
 from openapi.command_options.config_commands import EXAMPLE
+from openapi.command_options.config_file import find_meant_variable
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -101,8 +104,12 @@ def test_the_command_line_wins_over_everything() -> None:
         ("[check]\ndepth = 'deep'", ["check"], "chatproof.toml: [check] depth: 'deep' is not one of"),
         ("[check", ["check"], "chatproof.toml: invalid TOML: "),
         ("check = 1", ["check"], "chatproof.toml: check: expected a table, [check]"),
-        ("[targets.a]\nurl = 'http://h'", ["check", "@b"], "unknown target '@b': chatproof.toml: it has a"),
-        ("", ["check", "@b"], "unknown target '@b': chatproof.toml: it has no targets"),
+        (
+            "[targets.a]\nurl = 'http://h'",
+            ["check", "@b"],
+            "unknown target '@b': chatproof.toml has no such target: expected one of @a",
+        ),
+        ("", ["check", "@b"], "unknown target '@b': chatproof.toml has no such target: add a table [targets.b] "),
         ("[targets.a]\ndialect = 'ovms'", ["check", "@a"], "chatproof.toml: [targets.a]: missing url"),
         (
             "[targets.a]\nurl = 'http://h'\nkey = 'k'",
@@ -118,6 +125,27 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(
     result = run(*words)
     assert (2, 1) == (result.exit_code, result.output.count("\n"))
     assert result.output.startswith(f"chatproof: {expected}")
+
+
+def test_a_mistyped_variable_is_one_line_and_other_names_are_left_alone() -> None:
+    result = run("check", "http://127.0.0.1:9", CHATPROOF_MAX_TIEM="5m")
+    expected = "chatproof: unknown environment variable CHATPROOF_MAX_TIEM. Did you mean CHATPROOF_MAX_TIME?\n"
+    assert (2, expected) == (result.exit_code, result.output)
+    result = run("check", "http://127.0.0.1:9", CHATPROOF_API_KEY="k", CHATPROOF_LOAD_KEY="k", CHATPROOF_USERS="3")
+    assert result.output.startswith("chatproof: missing --dialect")
+
+
+def test_the_variable_of_an_option_is_never_taken_for_a_mistyped_one() -> None:
+    variables = {}
+    for name in config_file.COMMANDS:
+        command = main.resolve_command(click.Context(main), [name])[1]
+        assert command is not None
+        variables[name] = {str(parameter.envvar) for parameter in command.params if parameter.envvar}
+    every = set().union(*variables.values())
+    close = [
+        (name, meant) for known in variables.values() for name in every if (meant := find_meant_variable(name, known))
+    ]
+    assert [] == close
 
 
 def test_a_file_that_the_environment_names_must_exist() -> None:

@@ -94,9 +94,16 @@ def test_no_command_installs_this_project_by_name_from_an_index() -> None:
 def test_every_installation_in_the_readme_uses_the_clone_or_a_wheel() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     install = text.partition("## Install")[2].partition("\n## ")[0]
-    assert ["python3 -m venv", "pipx install", "uvx --from"] == [
-        word for word in ("python3 -m venv", "pipx install", "uvx --from") if word in install
-    ]
+    ways = ["python3 -m venv", "pipx install", "uv tool install", "uvx --from", "pipx run --spec"]
+    assert ways == [word for word in ways if word in install]
+
+
+def test_uv_builds_again_after_a_change_of_the_packages() -> None:
+    keys = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["cache-keys"]
+    assert {"git": {"commit": True}} in keys
+    matched = {path.relative_to(ROOT).as_posix() for key in keys if "file" in key for path in ROOT.glob(key["file"])}
+    sources = {name for name in tracked() if name.startswith(PACKAGES) and name.endswith((".py", ".yaml"))}
+    assert set() == sources - matched
 
 
 def test_dependencies_that_only_tests_import_are_not_installed_for_users() -> None:

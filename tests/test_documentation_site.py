@@ -14,6 +14,9 @@ import yaml
 
 from chatproof.command_table import COMMANDS, CommandGroup
 from conformance.judge.check_registry import gather_checks
+from conformance.proof import kill_table
+from conformance.proof.mutants.mutant import gather_mutants
+from docs.example_findings import find_in_recorded_runs, read_stored
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:
@@ -21,9 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+FINDING = re.compile(r"^expected  \S.*\ngot       .*\nat        \S", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-LEAST_EXAMPLES = 0.8
-"""Share of the checks whose page shows a finding; others compare rounds of requests that no recorded run has."""
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +56,20 @@ def test_the_page_of_a_check_has_its_claim_reason_sentence_example_and_fix(site:
         assert ["## Why it matters", "## Required by", "## Example finding", "## How to fix it"] == re.findall(
             "^## .*", text, re.MULTILINE
         )
-    examples = [name for name, text in texts.items() if "\nexpected  " in text]
-    assert len(examples) > LEAST_EXAMPLES * len(texts)
+    assert [] == [name for name, text in texts.items() if not FINDING.search(text)]
     assert "expected  49 + 11 = 60\ngot       61" in texts["usage.total-is-sum"]
+
+
+def test_a_stored_example_is_of_a_fault_that_its_check_detects_and_no_recorded_run_shows_it() -> None:
+    faults, mutants = kill_table.read()["faults"], gather_mutants()
+    stored = read_stored()
+    assert [] == [name for name in stored if name not in gather_checks()]
+    for name, example in stored.items():
+        fault = faults[example["fault"]]
+        assert fault["line"] == example["defect"]
+        assert example["dialect"] in fault["dialect"].split(", ")
+        assert name in fault["killed_by"]
+    assert [] == [name for name in stored if find_in_recorded_runs(name, mutants[name]) is not None]
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:

@@ -29,7 +29,7 @@ from conformance.run.connection_settings import read_secret, read_verify, shell_
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
-from openapi.contract.contract import names
+from openapi.contract.contract import describe_missing, names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def check(
     with exit_codes.report_errors():
         require_fuzz_for_seed(fuzz, seed)
         if url is not None and dialect is None:
-            raise UsageError(f"missing --dialect: expected {EVERY_DIALECT} or one of {', '.join(sorted(names()))}")
+            raise UsageError(describe_missing())
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY_DIALECT else [dialect or DEFAULT_DIALECT]
         contracts = [load_contract(name) for name in chosen]
         report_options = report_files.parse_options(reports, (("json", report_files.RESULTS),))

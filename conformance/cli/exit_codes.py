@@ -15,7 +15,7 @@ from conformance.judging_limit import INTERRUPTED as INTERRUPTED_RUN
 from conformance.record import FAIL_FAST
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
-from conformance.report.writers.terminal import sanitize
+from conformance.report.writers.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,6 +23,7 @@ from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
 from conformance.report.results_file import read_results
 from conformance.report.writers import outcome_changes, report_files, terminal
+from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.session import load_contract
 from openapi.console import make_console
@@ -151,7 +152,7 @@ def replay_one(
         for item in verified:
             line = f"{item.state}: {item.keyword} {item.id}: {item.reason}"
             style = "green" if item.state == verification.FIXED else "red" if item in failing else "yellow"
-            console.print(Text(terminal.sanitize(line, LONGEST_LINE), style), soft_wrap=True)
+            console.print(Text(sanitize(line, LONGEST_LINE), style), soft_wrap=True)
         counts = Counter(item.state for item in verified)
         summary = ", ".join(f"{counts[state]} {state}" for state in verification.STATES if counts[state])
         console.print(summary or "the recorded answers violate no requirement, and neither do the new ones")
@@ -162,11 +163,11 @@ def _show_answers(then: Exchange, now: Exchange, console: Console, *, complete: 
     """Print both answers to a request; with `complete` also how their contents differ."""
     console.print(Text(then.id, "bold"), soft_wrap=True)
     for label, exchange in (("then", then), ("now", now)):
-        console.print(Text(f"{label:<5}{terminal.sanitize(summarize(exchange))}"), soft_wrap=True)
+        console.print(Text(f"{label:<5}{sanitize(summarize(exchange))}"), soft_wrap=True)
     lines = resend.compare_answers(then, now).lines
     for line in lines if complete else ():
         style = STYLES.get(line[:1], "dim")
-        console.print(Text(terminal.sanitize(line, LONGEST_LINE), style), soft_wrap=True)
+        console.print(Text(sanitize(line, LONGEST_LINE), style), soft_wrap=True)
     console.print("the answers differ" if lines else "the answers are equal", style="dim")
 
 

@@ -61,16 +61,20 @@ def _format_estimate(estimate: Estimate) -> tuple[str, str]:
 def _read_results(path: Path) -> dict[str, Any]:
     file = path / "results.json" if path.is_dir() else path
     try:
-        results: Any = json.loads(file.read_text(encoding="utf-8"))
+        results: Any = json.loads(file.read_bytes())
     except OSError as error:
-        raise click.UsageError(f"{file}: {error.strerror}") from error
+        raise click.UsageError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{file}: invalid JSON: {error}") from error
-    if not isinstance(results, dict) or (results.get("schema_version"), "latencies_ms" in results) != (
-        SCHEMA_VERSION,
-        True,
-    ):
-        raise click.UsageError(f"{file}: expected the results of a load test by this version of chatproof")
+        reason = f"invalid JSON at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "invalid JSON"
+        raise click.UsageError(
+            f"{file}: not the results of a load test: {reason}; the file may be incomplete: copy or write it again"
+        ) from error
+    if not isinstance(results, dict) or not {"schema_version", "latencies_ms"} <= results.keys():
+        raise click.UsageError(f"{file}: not the results of a load test: expected results.json of a report folder")
+    if (version := results["schema_version"]) != SCHEMA_VERSION:
+        raise click.UsageError(
+            f"{file}: it has schema version {version}, and this chatproof reads {SCHEMA_VERSION}: update chatproof"
+        )
     schema = json.loads(files("loadtests").joinpath("results.schema.json").read_text(encoding="utf-8"))
     for problem in jsonschema_rs.validator_for(schema).iter_errors(results):
         where = "/".join(["", *map(str, problem.instance_path)]) or "/"

@@ -151,6 +151,7 @@ def load(
 
     Options of Locust are accepted too, such as `--processes 2` or `--html FILE`; see `locust --help`.
     """
+    require_locust()
     url, more = parse_locust_arguments(url, more)
     require_dialect(url)
     check_places(options["out"], options.get("report", ()))
@@ -181,6 +182,14 @@ def load(
         raise SystemExit(run_locust(arguments, environment))
 
 
+def require_locust() -> None:
+    """Raise click.UsageError without Locust, before anything is sent or written."""
+    if find_spec("locust") is None:
+        raise click.UsageError(
+            "`chatproof load` needs locust, which is not installed: install chatproof with its extra [load]"
+        )
+
+
 def locust_time_limit(seconds: float) -> str:
     """Return Locust's own time limit for a test of this duration."""
     return f"{math.ceil(seconds) + LOCUST_EXTRA_S}s"
@@ -198,9 +207,9 @@ def require_dialect(url: str | None) -> None:
     """Raise click.UsageError for a server of the user without --dialect; only the embedded server has a default."""
     context = click.get_current_context()
     if url is not None and context.get_parameter_source("dialect") is ParameterSource.DEFAULT:
-        from openapi.contract.contract import names
+        from openapi.contract.contract import describe_missing
 
-        raise click.UsageError(f"missing --dialect: expected one of {', '.join(sorted(names()))}")
+        raise click.UsageError(describe_missing())
 
 
 def check_places(out: str | None, reports: Iterable[str]) -> None:
@@ -279,10 +288,6 @@ def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool
     The child has its own session, and one interrupt or hang-up is forwarded to it, so that it ends its test and
     writes its reports. A second one kills it. quiet: hide its report, and return INTERRUPTED after an interrupt.
     """
-    if find_spec("locust") is None:
-        raise click.UsageError(
-            "`chatproof load` needs locust, which is not installed: install chatproof with its extra [load]"
-        )
     command = [*python_command("locust"), *arguments]
     output = subprocess.DEVNULL if quiet else None
     child = python_environment(environment)

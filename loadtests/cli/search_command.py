@@ -26,6 +26,7 @@ from loadtests.cli.load_command import (
     locust_time_limit,
     parse_locust_arguments,
     require_dialect,
+    require_locust,
     run_locust,
     server_arguments,
     wait_option,
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
 def search(embedded: Embedder | None, /, url: str | None, first: float, greatest: float, share: float, precision: float,
            seconds: float, warm_up: float, wait: float, more: tuple[str, ...], **options: Any) -> None:  # fmt: skip
     """Find the highest rate at which the objectives are met: double it until they are not, then bisect."""
+    require_locust()
     if not options["objective"]:
         raise click.UsageError("missing option --objective: for example --objective ttft_p95=300ms")
     if options["rate"] is not None or options["trace"] or options["shape"] != "steady":

@@ -17,11 +17,14 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from openapi.did_you_mean import suggest
+from openapi.did_you_mean import count_typing_errors, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FILE: Final = "chatproof.toml"
 PREFIX: Final = "CHATPROOF_"
@@ -30,6 +33,8 @@ COMMANDS: Final = ("check", "judge", "replay", "load")
 """The commands whose options the file can set."""
 TARGETS: Final = "targets"
 URL: Final = "url"
+LETTERS_PER_TYPING_ERROR: Final = 6
+"""In a variable; in shorter names one error makes the name of another command's option, such as RATE of TRACE."""
 
 
 class ConfigError(click.UsageError):
@@ -85,6 +90,25 @@ def connect_options(command: click.Command) -> None:
             parameter.is_eager, parameter.callback = True, _use_target
 
 
+def require_known_variables(command: click.Command) -> None:
+    """Raise ConfigError for a variable whose name is almost that of an option of the command: it would have no effect.
+
+    Other names that begin alike may be those of other commands, or of keys, which the user chooses.
+    """
+    known = [str(parameter.envvar) for parameter in command.params if parameter.envvar] + [FILE_VARIABLE]
+    for name in os.environ:
+        if name.startswith(PREFIX) and (meant := find_meant_variable(name, known)) is not None:
+            raise ConfigError(f"unknown environment variable {name}. Did you mean {meant}?")
+
+
+def find_meant_variable(name: str, known: Collection[str]) -> str | None:
+    """Return the known variable from which a name differs by a typing error; None for a known name."""
+    if name in known:
+        return None
+    allowed = len(name.removeprefix(PREFIX)) // LETTERS_PER_TYPING_ERROR
+    return next((other for other in known if count_typing_errors(name, other) <= allowed), None)
+
+
 def read_defaults(command: click.Command, name: str) -> dict[str, Any]:
     """Return the values that the file has for the options of a command, by parameter."""
     return _by_parameter(read_config().get(name, {}), command, f"{config_path()}: [{name}]")
@@ -107,8 +131,11 @@ def read_target(context: click.Context, value: str) -> tuple[str, dict[str, Any]
     """
     targets, name = read_config().get(TARGETS, {}), value.removeprefix("@")
     if name not in targets:
-        known = f"it has {', '.join(sorted(targets))}" if targets else "it has no targets"
-        raise ConfigError(f"unknown target {value!r}: {config_path()}: {known}{suggest(name, targets)}")
+        known = f"expected one of {', '.join(f'@{other}' for other in sorted(targets))}{suggest(name, targets)}"
+        if not targets:
+            known = f"add a table [{TARGETS}.{name}] with a url, or begin with `chatproof init`"
+        where = "has no such target" if config_path().exists() else "is not in this folder"
+        raise ConfigError(f"unknown target {value!r}: {config_path()} {where}: {known}")
     place = f"{config_path()}: [{TARGETS}.{name}]"
     if not isinstance(targets[name], dict):
         raise ConfigError(f"{place}: expected a table")

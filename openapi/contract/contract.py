@@ -54,6 +54,8 @@ __all__ = [
     "Requirement",
     "Rule",
     "StreamForm",
+    "describe_missing",
+    "describe_names",
     "documents",
     "list_all",
     "load",
@@ -191,11 +193,22 @@ def load(name: str) -> Contract:
     path = vendor_files().get(name) or find_file(DIALECTS, name)
     if path is not None:
         return load_file(path)
-    listed = sorted({*known, *vendor_files(), *list_installed(DIALECTS)})
-    raise ContractError(
-        f"unknown dialect {name!r}: expected the path of a .yaml file, or one of {', '.join(listed)}"
-        f"{suggest(name, listed)}"
-    )
+    raise ContractError(f"unknown dialect {name!r}: expected {describe_names()}{suggest(name, _list_names())}")
+
+
+def describe_names() -> str:
+    """Return what `load` accepts, for an error about a missing or unknown dialect."""
+    return f"the path of a .yaml file, or one of {', '.join(_list_names())}"
+
+
+def describe_missing() -> str:
+    """Return the error for a server without a dialect, and which dialect most servers claim to follow."""
+    hint = "a server that only says that it is OpenAI-compatible is judged by openai"
+    return f"missing --dialect: expected {describe_names()}; {hint}"
+
+
+def _list_names() -> list[str]:
+    return sorted({*names(), *vendor_files(), *list_installed(DIALECTS)})
 
 
 @cache

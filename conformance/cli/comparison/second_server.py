@@ -20,7 +20,7 @@ from conformance.report.comparison.deployment_matrix import compare_deployments
 from conformance.report.comparison.deployment_runs import Deployment, summarize_run
 from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.writers import report_files
-from conformance.report.writers.terminal import sanitize
+from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify, shell_variable
 from conformance.run.session import prepare_server
 from openapi.command_options.config_file import read_target

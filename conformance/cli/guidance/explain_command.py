@@ -54,7 +54,7 @@ def explain(identity: str, dialect: str | None) -> None:
             if lines:
                 console.print(Text(f"\n{title}", "dim"))
             for line in lines:
-                console.print(Padding(Text(line), (0, 0, 0, INDENT)))
+                console.print(Padding(Text(line), (0, 0, 0, INDENT), expand=False))
 
 
 def _parameter_of(identity: str) -> str | None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.report.comparison.deployment_matrix import count_changes
-from conformance.report.writers.terminal import STYLES, VERDICTS, sanitize
+from conformance.report.writers.terminal_text import STYLES, VERDICTS, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,9 +1,10 @@
-"""Write a matrix of deployments as JSON, Markdown and HTML."""
+"""Write a matrix of deployments as JSON, Markdown and HTML. The JSON Schema is `conformance/matrix.schema.json`."""
 
 from __future__ import annotations
 
 import json
 from importlib.metadata import version
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.comparison import matrix_markdown, matrix_page
@@ -55,6 +56,12 @@ def to_json(matrix: DeploymentMatrix) -> str:
         ],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def load_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the JSON form."""
+    content: dict[str, Any] = json.loads(files("conformance").joinpath("matrix.schema.json").read_text("utf-8"))
+    return content
 
 
 def _cell(cell: MatrixCell) -> dict[str, Any] | None:

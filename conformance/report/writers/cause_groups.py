@@ -16,6 +16,8 @@ STATES: Final = {
 }
 """What happened to the sentences that were not judged."""
 SHOWN_CAPABILITIES: Final = 6
+MOST_CAUSES: Final = 12
+"""Causes that a report shows with their evidence in front of its lists; a server without validation has a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,27 @@ def _is_problem(row: dict[str, Any], ended_early: bool) -> bool:
 
 
 def describe_causes(judged: dict[str, Any]) -> str:
-    """Return how many requirements fail or warn, and for how many causes; empty if none does."""
+    """Return how many requirements fail or warn, and for how many causes; empty if none does.
+
+    What a run that ended early did not observe is not counted as failing, although it fails the run.
+    """
     rows = judged["requirements"]
-    failing = [row for row in rows if row["fails"]]
+    unobserved = [row for row in rows if row["fails"] and _is_left_out(row)] if judged["run"]["exhausted"] else []
+    failing = [row for row in rows if row["fails"] and row not in unobserved]
     warning = [row for row in rows if row["outcome"] == "WARN" and not row["fails"]]
     parts = []
     if failing:
         parts.append(f"{_count(failing, 'requirement fails', 'requirements fail')} for {_count_causes(failing)}")
     if warning:
         parts.append(f"{_count(warning, 'warning', 'warnings')} for {_count_causes(warning)}")
+    if unobserved:
+        parts.append(f"{len(unobserved)} not observed before the run ended")
     return ", ".join(parts)
+
+
+def _is_left_out(row: dict[str, Any]) -> bool:
+    """Whether a requirement was not observed, and no failure of another one explains it."""
+    return row["outcome"] == "UNTESTABLE" and not row["causes"] and not row["findings"]
 
 
 def describe_consequence(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
-from conformance.report.writers.evidence import repeat_commands, show_shortest_first
+from conformance.report.writers.evidence import Reproduction, show_shortest_first
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, such as control characters and lone surrogates."""
@@ -21,7 +21,7 @@ def write(results: dict[str, Any]) -> str:
     """
     results = show_shortest_first(results)
     target, ended_early = results["target"], results["run"]["exhausted"]
-    rows, commands = results["requirements"], repeat_commands(results)
+    rows, reproduction = results["requirements"], Reproduction(results)
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
@@ -60,11 +60,11 @@ def write(results: dict[str, Any]) -> str:
             claim = f"{row['keyword']}: {row['summary'].removesuffix('.')}"
             cause = f"consequence of {row['causes'][0]}: " if row["causes"] else ""
             failure = Xml.SubElement(case, "failure", message=_clean(f"{cause}{claim}: {_problem(row)}"))
-            failure.text = _clean(_details(row, commands))
+            failure.text = _clean(_details(row, reproduction))
         elif _is_skipped(row):
             Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
         elif row["findings"]:
-            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, commands)}")
+            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, reproduction)}")
     Xml.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(suite, encoding="unicode") + "\n"
 
@@ -79,7 +79,7 @@ def _problem(row: dict[str, Any]) -> str:
     return row["note"] or f"expected {first['expected']}, got {first['got']}"
 
 
-def _details(row: dict[str, Any], commands: dict[str, str]) -> str:
+def _details(row: dict[str, Any], reproduction: Reproduction) -> str:
     findings = row["findings"]
     lines = [f"{row['keyword']} {row['source']}"]
     if row["causes"]:
@@ -88,7 +88,7 @@ def _details(row: dict[str, Any], commands: dict[str, str]) -> str:
         f"{finding['exchange']} {finding['where']}: expected {finding['expected']}, got {finding['got']}"
         for finding in findings
     ]
-    lines += [commands[finding["exchange"]] for finding in findings[:1] if finding["exchange"] in commands]
+    lines += filter(None, [reproduction.command(row)])
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from conformance.report.writers.cause_groups import (
     list_problems,
     other_causes,
 )
-from conformance.report.writers.evidence import LONGEST_COMMAND, repeat_commands, show_shortest_first
+from conformance.report.writers.evidence import LONGEST_COMMAND, Reproduction, show_shortest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 def write(results: dict[str, Any]) -> str:
     """Return the results as Markdown: verdict, counts, every cause with its consequences, and a table of all rows."""
     results = show_shortest_first(results)
-    commands, requirements, groups = repeat_commands(results), results["requirements"], list_problems(results)
+    reproduction, requirements, groups = Reproduction(results), results["requirements"], list_problems(results)
     failures = [group for group in groups if group.fails or group.row["outcome"] == "ERROR"]
     others = [group for group in groups if group not in failures]
     lines = list(_summary(results))
@@ -44,7 +44,7 @@ def write(results: dict[str, Any]) -> str:
         if shown:
             lines += ["", f"## {title}"]
         for group in shown:
-            lines += [*_row(group.row, commands), *_consequences(group)]
+            lines += [*_row(group.row, reproduction), *_consequences(group)]
     for other in results.get("also", ()):
         lines += _other_dialect(results, other)
     if requirements:
@@ -78,7 +78,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
         yield from ("", "The server's certificate was not verified.")
 
 
-def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
+def _row(row: dict[str, Any], reproduction: Reproduction) -> Iterator[str]:
     findings = row["findings"]
     yield from (
         "",
@@ -92,9 +92,8 @@ def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
     for finding in findings[:MAX_FINDINGS]:
         place = f"{code_span(finding['exchange'])} {code_span(finding['where'])}"
         yield f"- {place}: expected {code_span(finding['expected'])}, got {code_span(finding['got'])}"
-    first = findings[0]["exchange"] if findings else None
-    if first in commands:
-        yield f"- repeat with: {code_span(commands[first], LONGEST_COMMAND)}"
+    if command := reproduction.command(row):
+        yield f"- repeat with: {code_span(command, LONGEST_COMMAND)}"
     if len(findings) > MAX_FINDINGS:
         yield f"- and {len(findings) - MAX_FINDINGS} more"
 

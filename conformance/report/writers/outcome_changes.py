@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from conformance.report.writers.terminal import STYLES, sanitize
+from conformance.report.writers.terminal_text import STYLES, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.plan.expected_cost import estimate_cost
-from conformance.report.writers.terminal import sanitize
+from conformance.report.writers.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

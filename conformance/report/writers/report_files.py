@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
+import tempfile
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,8 @@ def parse_options(
         kind, equals, path = option.partition("=")
         if kind not in kinds or not equals or not path:
             expected = f"KIND=PATH, where KIND is one of {', '.join(kinds)}"
-            raise UsageError(f"invalid --report {option!r}: expected {expected}{suggest(kind, kinds)}")
+            hint = f"; for example {kind}=FILE" if kind in kinds else suggest(kind, kinds)
+            raise UsageError(f"invalid --report {option!r}: expected {expected}{hint}")
         if any(path == str(other) for _, other in reports):
             raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")
         reports.append((kind, Path(path)))
@@ -85,11 +86,14 @@ def _require_writable(file: Path) -> None:
     try:
         # `write_reports` creates the folders that are missing below the first one that exists.
         folder = next(parent for parent in file.absolute().parents if parent.exists())
-        is_folder = file.is_dir()
-        writable = folder.is_dir() and os.access(folder, os.W_OK)
-    except OSError as error:  # for example, a name that is too long, or a folder without search permission
+        if file.is_dir():
+            raise UsageError(f"cannot write {file}: it is a folder")
+        if file.exists() and not file.is_file():  # a device or pipe, which is written directly
+            return
+        # Only writing shows whether a folder accepts files: the superuser has permission for all of them.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except NotADirectoryError as error:
+        raise UsageError(f"cannot write {file}: {folder} is not a folder") from error
+    except OSError as error:  # for example, a name that is too long, or a folder without permission
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
-    if is_folder:
-        raise UsageError(f"cannot write {file}: it is a folder")
-    if not writable:
-        raise UsageError(f"cannot write {file}: {folder} is not a writable folder")

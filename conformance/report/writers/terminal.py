@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
@@ -12,13 +13,15 @@ from rich.text import Text
 from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import (
+    MOST_CAUSES,
     describe_causes,
     describe_consequence,
     describe_document,
     list_problems,
     other_causes,
 )
-from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction, neutralize
+from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction
+from conformance.report.writers.terminal_text import INDENT, LABEL, STYLES, VERDICTS, labelled_lines, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,23 +30,8 @@ if TYPE_CHECKING:
 
     from conformance.report.writers.cause_groups import CauseGroup
 
-STYLES = {
-    "PASS": "green",
-    "FAIL": "bold red",
-    "WARN": "yellow",
-    "OBSERVED": "cyan",
-    "UNTESTABLE": "magenta",
-    "NOT_EXERCISED": "dim",
-    "NOT_APPLICABLE": "dim",
-    "WAIVED": "blue",
-    "ERROR": "bold white on red",
-}
 UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
-VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
-INDENT = " " * 6  # the width of most outcomes, and a space
-LABEL = 10  # the width of a label
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
-LONGEST = 240
 LONGEST_IN_TABLE = 100
 
 
@@ -59,16 +47,21 @@ def plan_lines(
 
 
 def write(results: dict[str, Any], console: Console, file: str = RESULTS_FILE) -> None:
-    """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict.
+    """Print the causes of failures and warnings, the counts, and the verdict.
+
+    The first causes have their evidence, command and consequences; each further one is one line.
 
     file: the results file that the commands name. A command is never wrapped, so that it can be copied; other lines
     are wrapped in a terminal, and not in log files.
     """
     rows, reproduction = results["requirements"], Reproduction(results, file)
     is_terminal = console.is_terminal
-    for group in list_problems(results):
+    problems = list_problems(results)
+    for group in problems[:MOST_CAUSES]:
         for line in _group(group, reproduction, console):
             console.print(line, soft_wrap=True)
+    for line in _further_causes(problems[MOST_CAUSES:], file, console):
+        console.print(line, soft_wrap=True)
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
@@ -84,16 +77,37 @@ def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> I
     if group.consequences:
         yield Text(f"{INDENT}{group.title}:")
     for row in group.consequences[:MOST_CONSEQUENCES]:
-        line = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
-        line.append(sanitize(row["id"]))
         detail = "; ".join(filter(None, (describe_consequence(row), other_causes(row))))
-        line.append(f": {sanitize(detail)}", "dim")
-        if console.is_terminal:
-            line.truncate(console.width, overflow="ellipsis")
-        yield line
+        yield _one_line(row, detail, f"{INDENT}  ", console)
     if (more := len(group.consequences) - MOST_CONSEQUENCES) > 0:
         yield Text(f"{INDENT}  and {more} more, which the other reports list", "dim")
     yield Text("")
+
+
+def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -> Iterator[Text]:
+    """Yield one line for each cause, and the commands that show more of them."""
+    if not groups:
+        return
+    yield Text(f"{len(groups)} further cause{'s' * (len(groups) > 1)}:")
+    for group in groups:
+        yield _one_line(group.row, group.row["summary"], "  ", console)
+    page = f"chatproof judge {shlex.quote(file)} --report html=page.html"
+    one = f"chatproof replay {shlex.quote(file)} --id {shlex.quote(groups[0].row['id'])}"
+    yield Text("all of them with their evidence:", "dim")
+    yield Text(f"{INDENT}{sanitize(page)}", "cyan")
+    yield Text("one of them, sent again:", "dim")
+    yield Text(f"{INDENT}{sanitize(one)}", "cyan")
+    yield Text("")
+
+
+def _one_line(row: dict[str, Any], detail: str, indent: str, console: Console) -> Text:
+    """Return a requirement and a detail on one line; in a terminal, cut to its width."""
+    line = Text.assemble(indent, (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
+    line.append(sanitize(row["id"]))
+    line.append(f": {sanitize(detail)}", "dim")
+    if console.is_terminal:
+        line.truncate(console.width, overflow="ellipsis")
+    return line
 
 
 def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> Iterator[Text]:
@@ -101,29 +115,21 @@ def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> I
     yield Text.assemble(
         (f"{row['outcome']:<5}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
     )
-    yield from _labelled("", sanitize(row["summary"]), "", console)
+    yield from labelled_lines("", sanitize(row["summary"]), "", console)
     if row["note"]:
-        yield from _labelled("note", sanitize(row["note"]), "", console)
+        yield from labelled_lines("note", sanitize(row["note"]), "", console)
     first = reproduction.first_finding(row)
     if first is not None:
         more = len(row["findings"]) - 1
-        yield from _labelled("expected", sanitize(first["expected"]), "green", console)
-        yield from _labelled("got", sanitize(first["got"]), "red", console)
+        yield from labelled_lines("expected", sanitize(first["expected"]), "green", console)
+        yield from labelled_lines("got", sanitize(first["got"]), "red", console)
         others = f", and {more} more finding{'s' * (more > 1)}" if more else ""
-        yield from _labelled("at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console)
-    yield from _labelled("source", sanitize(format_source(row)), "dim", console)
+        yield from labelled_lines(
+            "at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console
+        )
+    yield from labelled_lines("source", sanitize(format_source(row)), "dim", console)
     if command := reproduction.command(row):
         yield Text.assemble(f"{INDENT}{'try':<{LABEL}}", (sanitize(command, LONGEST_COMMAND), "cyan"))
-
-
-def _labelled(label: str, text: str, style: str, console: Console) -> Iterator[Text]:
-    """Yield a value next to its label; in a terminal, wrapped lines of the value are below its first."""
-    indent = f"{INDENT}{label:<{LABEL}}" if label else INDENT
-    lines: Sequence[Text] = [Text(text, style)]
-    if console.is_terminal:
-        lines = [*Text(text, style).wrap(console, max(LABEL, console.width - len(indent)))]
-    for number, line in enumerate(lines):
-        yield Text.assemble((indent if number == 0 else " " * len(indent), "dim"), line)
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:
@@ -199,7 +205,7 @@ def _verdict(results: dict[str, Any]) -> Group:
         )
     if run["exhausted"]:
         lines.append(Text(f"ended early: {sanitize(run['exhausted'], LONGEST_COMMAND)}", "yellow"))
-    if failing := next((row for row in results["requirements"] if row["fails"]), None):
+    if failing := next((group.row for group in list_problems(results) if group.fails), None):
         lines.append(
             Text(f"`chatproof explain {sanitize(failing['id'])}` says why it matters and how to fix it", "dim")
         )
@@ -212,8 +218,3 @@ def _capabilities(target: dict[str, Any]) -> list[str]:
     """Return one line for each status and origin of the server's capabilities."""
     groups = group_capabilities(target)
     return [f"{label} {', '.join(names)} ({origin})" for label, names, origin in groups] or ["no capabilities"]
-
-
-def sanitize(text: str, longest: int = LONGEST) -> str:
-    """Return the text on one line, without characters that move the cursor or control the terminal."""
-    return neutralize(text.replace("\n", " "), longest)

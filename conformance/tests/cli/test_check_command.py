@@ -229,10 +229,17 @@ USAGE = {
         "junit, markdown",
     ),
     "a report without a path": (("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit="), "KIND=PATH"),
-    "a report without a kind": (("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit"), "KIND=PATH"),
+    "a report without a kind": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit"),
+        "; for example junit=FILE",
+    ),
     "a folder that is a file": (
         ("check", UNREACHABLE, "--dialect", "mindie", "--report", f"junit={__file__}/x.xml"),
-        "is not a writable folder",
+        "is not a folder",
+    ),
+    "a folder that accepts no files": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--report", "html=/proc/new/x.html"),
+        "cannot write /proc/new/x.html: ",
     ),
     "a folder whose name is too long": (
         ("check", UNREACHABLE, "--dialect", "mindie", "--report", f"junit={'x' * 300}/x.xml"),

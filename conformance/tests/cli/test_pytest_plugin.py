@@ -118,7 +118,7 @@ users = 5
     [
         ("[check]\nonli = []", "chatproof.toml: [check]: unknown name 'onli'. Did you mean 'only'?"),
         ("[check]\ndepth = 'deep'", "chatproof.toml: [check] depth: 'deep' is not one of"),
-        ("", "unknown target '@none': chatproof.toml: it has no targets"),
+        ("", "unknown target '@none': chatproof.toml has no such target: add a table [targets.none]"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line_in_pytest_too(tmp_path: Path, text: str, expected: str) -> None:

@@ -7,15 +7,17 @@ import json
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+import jsonschema_rs
 import pytest
 from rich.console import Console
 
 from conformance.errors import UsageError
+from conformance.report import results
 from conformance.report.comparison import deployment_runs, matrix_markdown, matrix_page
 from conformance.report.comparison.deployment_matrix import compare_deployments, format_time
 from conformance.report.comparison.deployment_runs import read_deployments
 from conformance.report.comparison.matrix_table import matrix_tables
-from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
+from conformance.report.comparison.matrix_writers import MATRIX_WRITERS, load_schema
 from conformance.report.results import to_json
 from conformance.tests.report.judgements import results_with_failures
 from conformance.tests.report.test_page import CHROMIUM, Page, browse
@@ -100,6 +102,56 @@ def test_every_form_has_the_change_of_the_second_run(folder: Path, bad: dict[str
     assert [item["name"] for item in data["deployments"]] == ["east", "west"]
     assert f"## Runs of `{matrix.label(matrix.deployments[0])}`" in matrix_markdown.write(matrix)
     assert " better: " in matrix_page.write(matrix)
+
+
+def schema_problems(data: dict[str, Any]) -> list[str]:
+    """The violations of the schema."""
+    validator = jsonschema_rs.validator_for(load_schema())
+    return [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(data)]
+
+
+def test_the_json_form_fits_its_schema(folder: Path, fine: dict[str, Any], read_good: Callable[[str], Good]) -> None:
+    jsonschema_rs.meta.validate(load_schema())
+    assert [] == schema_problems(json.loads(MATRIX_WRITERS["json"](matrix_of(folder))))
+    other = write(folder.parent / "other.json", json.loads(read_good("openai").results))
+    two_dialects = json.loads(MATRIX_WRITERS["json"](matrix_of(folder, other)))
+    assert any(cell is None for row in two_dialects["requirements"] for cell in row["deployments"])
+    assert [] == schema_problems(two_dialects)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("schema_version",), 2),
+        (("tool", "name"), "other"),
+        (("deployments",), []),
+        (("deployments", 0, "verdict"), "fine"),
+        (("deployments", 0, "runs"), []),
+        (("deployments", 0, "runs", 0, "counts", "PASS"), -1),
+        (("deployments", 0, "runs", 0, "counts", "GOOD"), 1),
+        (("deployments", 0, "runs", 0, "changes"), {}),
+        (("requirements", 0, "keywords"), ["OUGHT"]),
+        (("requirements", 0, "deployments", 0), {}),
+        (("requirements", 0, "deployments", 0, "outcome"), "GOOD"),
+        (("requirements", 0, "deployments", 0, "history"), ["GOOD"]),
+        (("requirements", 0, "deployments", 0, "findings"), [{"where": "here"}]),
+    ],
+)
+def test_the_schema_refuses_a_changed_matrix(folder: Path, place: tuple[Any, ...], value: object) -> None:
+    data = json.loads(MATRIX_WRITERS["json"](matrix_of(folder)))
+    *parents, last = place
+    parent = data
+    for key in parents:
+        parent = parent[key]
+    parent[last] = value
+    assert schema_problems(data)
+
+
+def test_the_schema_has_the_outcomes_verdicts_and_findings_of_results() -> None:
+    own, theirs = load_schema()["$defs"], results.load_schema()["properties"]
+    row = theirs["requirements"]["items"]["properties"]
+    assert (row["outcome"], theirs["verdict"]) == (own["outcome"], own["verdict"])
+    assert row["findings"]["items"]["required"] == own["cell"]["properties"]["findings"]["items"]["required"]
 
 
 def test_tables_of_markdown_keep_their_columns(folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.report.writers.cause_groups import MOST_CAUSES
 from conformance.report.writers.pages import check_page as page
 from conformance.report.writers.pages.page_exchanges import make_id
 from conformance.tests.report.judgements import results_with_failures
@@ -121,6 +122,16 @@ def test_outcomes_are_grouped_with_failures_first_and_what_passes_folded(read_go
     present = [(name, str(content["counts"][name])) for name in page.MEANINGS if content["counts"].get(name)]
     assert present == [(name, count) for _, name, count in groups]
     assert {"PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE"} == {name for opened, name, _ in groups if not opened}
+
+
+def test_causes_after_the_first_ones_are_folded_and_link_to_their_evidence(read_good: Callable[[str], Good]) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    for row in [row for row in content["requirements"] if row["outcome"] == "PASS"][: MOST_CAUSES + 5]:
+        row.update(outcome="FAIL", fails=True)
+    written = page.write(content)
+    first, _, rest = written.partition('<details id="further-causes"><summary>5 further causes</summary>')
+    assert MOST_CAUSES == first.count('<article class="cause ')
+    assert 5 == rest.partition("</details>")[0].count('href="#requirement-')
 
 
 def test_the_broken_event_of_a_stream_is_marked_and_the_sentence_is_cited(read_good: Callable[[str], Good]) -> None:

@@ -13,8 +13,10 @@ from rich.console import Console
 
 from conformance.check import Finding
 from conformance.record import Record
-from conformance.report.writers import terminal
+from conformance.report.writers import junit, markdown, terminal
+from conformance.report.writers.cause_groups import MOST_CAUSES, list_problems
 from conformance.report.writers.evidence import Reproduction, repeat_command
+from conformance.report.writers.pages import check_page as page
 from conformance.report.writers.progress_bar import LiveFailure, ProgressBar, format_left
 from conformance.tests.report.judgements import results_with_failures
 
@@ -62,11 +64,42 @@ def test_commands_are_the_same_at_every_width_and_each_is_one_line(failing: dict
 def test_every_cause_has_its_claim_values_and_one_command(failing: dict[str, Any]) -> None:
     lines = printed(failing, 200)
     for number, line in enumerate(lines):
-        if not re.match(r"(FAIL|WARN)  ?(MUST|SHOULD) ", line):
+        if not re.match(r"(FAIL|WARN)  (MUST|SHOULD) ", line):
             continue
         block = lines[number : lines.index("", number)]
         labels = [part.split()[0] for part in block[2:] if re.match(r" {6}\w", part)]
         assert ["expected", "got", "at", "source", "try"] == labels[:5], block
+
+
+def test_causes_after_the_first_ones_are_one_line_each_with_commands_that_show_them(failing: dict[str, Any]) -> None:
+    content = json.loads(json.dumps({**failing, "causes": []}, default=list))
+    rows = [row for row in content["requirements"] if row["outcome"] == "PASS"][:40]
+    exchange = content["exchanges"][0]["id"]
+    for row in rows:
+        row.update(outcome="FAIL", fails=True, findings=[finding(exchange)])
+    problems = list_problems(content)
+    lines = printed(content, 80, "my results.json")
+    start = lines.index(f"{len(problems) - MOST_CAUSES} further causes:")
+    assert MOST_CAUSES == len(commands(lines[:start])) == len(commands(lines))
+    names = [line.split()[2].removesuffix(":") for line in lines[start + 1 :] if re.match(r"  (FAIL|WARN) ", line)]
+    assert [group.row["id"] for group in problems[MOST_CAUSES:]] == names
+    assert "      chatproof judge 'my results.json' --report html=page.html" in lines
+    assert f"      chatproof replay 'my results.json' --id {names[0]}" in lines
+
+
+def test_a_long_word_begins_on_the_line_of_its_label(failing: dict[str, Any]) -> None:
+    content = json.loads(json.dumps(failing, default=list))
+    row = list_problems(content)[0].row
+    row["findings"][:] = [{**row["findings"][0], "got": f"200: {{{'x' * 150}}}"}]
+    lines = printed(content, 80)
+    start = next(number for number, line in enumerate(lines) if line.startswith("      got       200: {xxx"))
+    shown = "".join(line[16:] for line in lines[start : start + 3])
+    assert (f"200: {{{'x' * 150}}}", 80) == (shown, len(lines[start]))
+
+
+def test_the_explanation_is_of_the_first_cause(failing: dict[str, Any]) -> None:
+    (line,) = [line for line in printed(failing, 200) if "chatproof explain" in line]
+    assert f"`chatproof explain {list_problems(failing)[0].row['id']}`" in line
 
 
 def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_of_the_results(
@@ -78,6 +111,9 @@ def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_o
     row["findings"] = [{"where": "/", "expected": "x", "got": "y", "scenario": "a", "exchange": exchange}]
     command = Reproduction(content, "out/my results.json").command(row)
     assert "chatproof replay 'out/my results.json' --id sampling.greedy-repeats" == command
+    row.update(outcome="FAIL", fails=True, causes=[])
+    for write in (markdown.write, junit.write, page.write):
+        assert "chatproof replay results.json --id sampling.greedy-repeats" in write(content)
 
 
 def test_the_bar_has_the_same_width_throughout_a_run() -> None:

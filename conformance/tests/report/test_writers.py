@@ -15,7 +15,17 @@ from rich.console import Console
 from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, junit, markdown, report_files, sarif, terminal, workflow_commands
+from conformance.report.writers import (
+    WRITERS,
+    badge,
+    junit,
+    markdown,
+    report_files,
+    sarif,
+    terminal,
+    terminal_text,
+    workflow_commands,
+)
 from conformance.report.writers.cause_groups import describe_causes
 from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
@@ -239,7 +249,7 @@ def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callab
 
 
 def test_every_outcome_has_a_style() -> None:
-    assert {outcome.value for outcome in Outcome} == set(terminal.STYLES)
+    assert {outcome.value for outcome in Outcome} == set(terminal_text.STYLES)
 
 
 def test_the_help_of_report_lists_every_kind() -> None:
@@ -290,6 +300,21 @@ def test_the_headline_counts_causes_apart_from_requirements(read_good: Callable[
     for row in (cause, consequence):
         row.update(outcome="FAIL", fails=True)
     assert describe_causes(content) == "2 requirements fail for 1 cause"
+
+
+def test_the_headline_of_a_run_that_ended_early_counts_what_was_not_observed_apart(
+    read_good: Callable[[str], Good],
+) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    failing, *unobserved = [row for row in content["requirements"] if row["keyword"] == "MUST"][:4]
+    failing.update(outcome="FAIL", fails=True)
+    for row in unobserved:
+        row.update(outcome="UNTESTABLE", fails=True, findings=[], causes=[])
+    assert describe_causes(content) == "4 requirements fail for 4 causes"
+    content["run"]["exhausted"] = "interrupted"
+    assert describe_causes(content) == "1 requirement fails for 1 cause, 3 not observed before the run ended"
+    unobserved[0]["causes"] = [failing["id"]]
+    assert describe_causes(content) == "2 requirements fail for 1 cause, 2 not observed before the run ended"
 
 
 def test_every_report_states_how_much_of_the_document_was_judged(read_good: Callable[[str], Good]) -> None:

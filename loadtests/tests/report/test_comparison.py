@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"schema_version": 2}, "this version"),
+        ({"schema_version": 2}, "it has schema version 2, and this chatproof reads 1: update chatproof"),
         ({"counts": {}}, "/counts"),
         ({"latencies_ms": {"TTFT": {}}}, "/latencies_ms/TTFT"),
     ],
@@ -30,9 +30,15 @@ def test_incomplete_results_are_not_compared(tmp_path: Path, change: dict[str, A
     (tmp_path / "good.json").write_text(json.dumps(results))
     (tmp_path / "bad.json").write_text(json.dumps(results | change))
     (tmp_path / "none.json").write_text("{")
+    (tmp_path / "other.json").write_text('{"schema_version": 4}')
     good = str(tmp_path / "good.json")
     assert 0 == CliRunner().invoke(compare, [good, good]).exit_code
-    for name, message in (("bad", text), ("none", "invalid JSON"), ("gone", "No such file")):
+    for name, message in (
+        ("bad", text),
+        ("none", "invalid JSON at line 1; the file may be incomplete: copy or write it again"),
+        ("other", "not the results of a load test: expected results.json of a report folder"),
+        ("gone", "No such file"),
+    ):
         result = CliRunner().invoke(compare, [good, str(tmp_path / f"{name}.json")])
         assert (2, 1, True) == (result.exit_code, result.output.count("Error:"), message in result.output)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from random import Random
 
 import pytest
 
-from reference_server.media.base64_source import is_data_url, read_base64, read_data_url
+from reference_server.media.base64_source import PIECE, is_data_url, read_base64, read_data_url
 from reference_server.media.limits import MediaError
 
 
@@ -56,3 +57,15 @@ def test_the_limit_counts_bytes_after_base64_and_includes_itself(size: int) -> N
 def test_more_bytes_than_the_limit_are_refused(size: int) -> None:
     with pytest.raises(MediaError, match="larger than 100 bytes"):
         read_base64(b64encode(b"x" * size).decode(), 100)
+
+
+@pytest.mark.parametrize("size", [PIECE // 4 * 3 - 1, PIECE // 4 * 3, PIECE // 4 * 3 + 1, 3 * PIECE])
+def test_long_base64_is_decoded_as_in_one_piece(size: int) -> None:
+    data = Random(size).randbytes(size)
+    assert read_base64(b64encode(data).decode(), size) == data
+
+
+def test_padding_at_the_end_of_a_piece_is_refused() -> None:
+    padded = "A" * (PIECE - 1) + "=" + "A" * 8
+    with pytest.raises(MediaError, match="invalid base64"):
+        read_base64(padded, PIECE)

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.results import compare_dialects, format_counts, format_source
 from conformance.report.writers.capability_groups import group_capabilities
-from conformance.report.writers.cause_groups import describe_causes, describe_document, list_problems, other_causes
+from conformance.report.writers.cause_groups import (
+    MOST_CAUSES,
+    describe_causes,
+    describe_document,
+    list_problems,
+    other_causes,
+)
 from conformance.report.writers.evidence import LONGEST_COMMAND, Reproduction, neutralize
 from conformance.report.writers.pages.page_exchanges import describe_exchanges, make_id
 from conformance.report.writers.pages.page_template import render_page
@@ -52,6 +58,7 @@ def write(results: dict[str, Any]) -> str:
         for name in dict.fromkeys(finding["exchange"] for finding in row["findings"]):
             shows.setdefault(name, []).append({part: row[part] for part in ("id", "name", "outcome")})
     present = [name for name in MEANINGS if any(row["outcome"] == name for row in rows.values())]
+    causes = list(_causes(results, rows))
     ordered = sorted(rows.values(), key=lambda row: (not row["fails"], row["name"]))
     return render_page(
         "report",
@@ -60,7 +67,8 @@ def write(results: dict[str, Any]) -> str:
         headline=_sentence(describe_causes(results) or ("No requirement fails." if rows else "Nothing was judged.")),
         ended_early=_plain(results["run"]["exhausted"] or "", LONGEST_REASON),
         counts=_sentence(format_counts(results)) if rows else "",
-        causes=list(_causes(results, rows)),
+        causes=causes[:MOST_CAUSES],
+        further_causes=causes[MOST_CAUSES:],
         nothing="None." if rows else "Nothing was judged.",
         outcomes=present,
         topics=_topics(ordered, present),
