@@ -55,7 +55,7 @@ def read_base64(text: str, limit_bytes: int) -> bytes:
 
 
 def _decode_pieces(text: str) -> Iterator[bytes]:
-    """Yield the decoded pieces of a text. Between two of them other threads run: 40 MB at once would take 0.1 s."""
+    """Yield the decoded pieces of a string. Between two of them other threads run: 40 MB at once would take 0.1 s."""
     last = (len(text) - 1) // PIECE * PIECE
     for at in range(0, len(text), PIECE):
         piece = a2b_base64(text[at : at + PIECE].encode("ascii"), strict_mode=True)

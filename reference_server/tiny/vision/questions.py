@@ -43,45 +43,18 @@ class MediaQuestion:
 
 MediaSkill: TypeAlias = Callable[["Random"], MediaQuestion]
 
-_COLOUR: Final = (
-    "What colour is the shape?",
-    "Which colour is it?",
-    "What color is the shape?",
-    "What colour is this?",
-    "Name the colour.",
-    "Which colour do you see?",
-)
-_MAIN_COLOUR: Final = (
-    "What colour is this image?",
-    "What is the main colour of this image?",
-    "Which colour is this image?",
-    "What colour do you see?",
-)
-_ORDER: Final = (
-    "List the main colours of the images in order.",
-    "What colours are the images, in order?",
-    "Which colours do the images have?",
-)
-_BRIEF: Final = ("", "", "", " Answer with one word.", " One word.")
-_SHAPE: Final = ("What shape is it?", "Which shape is this?", "What shape do you see?", "Name the shape.")
-_COUNT: Final = ("How many shapes are there?", "How many shapes do you see?", "Count the shapes.")
-_POSITION: Final = ("Where is the shape?", "Where is it?", "In which part of the image is the shape?")
-_DESCRIBE: Final = (
-    "What do you see?",
-    "What is in this image?",
-    "Describe this image.",
-    "Describe the image.",
-    "What does this image show?",
-)
-_CLIP: Final = (
-    "Which colours does the video show?",
-    "What colours do you see in this video?",
-    "Describe this video.",
-    "What happens in the video?",
-)
-_PITCH: Final = ("Is the tone low, medium or high?", "Which pitch do you hear?", "What pitch is the tone?")
-_BEEPS: Final = ("How many beeps are there?", "How many beeps do you hear?", "Count the beeps.")
-_LISTEN: Final = ("What do you hear?", "Describe this audio.", "Describe the sound.")
+_COLOUR: Final = ("What colour is the shape?", "Name the colour.")
+_MAIN_COLOUR: Final = ("What colour is this image?", "What is the main colour of this image?")
+_ORDER: Final = ("List the main colours of the images in order.", "What colours are the images, in order?")
+_BRIEF: Final = ("", " Answer with one word.")
+_SHAPE: Final = ("Which shape is this?", "Name the shape.")
+_COUNT: Final = ("How many shapes are there?", "Count the shapes.")
+_POSITION: Final = ("Where is the shape?", "In which part of the image is the shape?")
+_DESCRIBE: Final = ("What do you see?", "Describe the image.")
+_CLIP: Final = ("Which colours does the video show?", "Describe this video.")
+_PITCH: Final = ("Is the tone low, medium or high?", "What pitch is the tone?")
+_BEEPS: Final = ("How many beeps are there?", "Count the beeps.")
+_LISTEN: Final = ("What do you hear?", "Describe the sound.")
 _ORDINALS: Final = ("first", "second", "third")
 
 
@@ -138,8 +111,8 @@ def several_images(rng: Random) -> MediaQuestion:
     """Ask for the colour of one of two or three images."""
     names = [rng.choice(list(pictures.COLOURS)) for _ in range(rng.choice((2, 2, 3)))]
     at = rng.randrange(len(names))
-    question = rng.choice(("What colour is the {} image?", "Which colour has the {} image?")) + rng.choice(_BRIEF)
-    return _in_colours(rng, "several_images", names, question.format(_ORDINALS[at]), names[at])
+    question = f"What colour is the {_ORDINALS[at]} image?" + rng.choice(_BRIEF)
+    return _in_colours(rng, "several_images", names, question, names[at])
 
 
 def order(rng: Random) -> MediaQuestion:
@@ -244,7 +217,7 @@ def _about(
         skill,
         ("image",),
         ([picture.pixels],),
-        rng.choice(questions) + (rng.choice(_BRIEF) if skill in ("colour", "shape", "count") else ""),
+        rng.choice(questions),
         _sentence(answer(picture)),
         rng.random() < 0.7,
     )
