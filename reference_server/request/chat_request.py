@@ -12,6 +12,7 @@ from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, quote, read_json
 from reference_server.errors import ApiError
 from reference_server.request.client_schema import MAX_DEPTH, depth
+from reference_server.request.long_strings import lift_long_strings, restore_long_strings
 from reference_server.request.media_parts import MediaPartReader
 from reference_server.request.response_format import format_parameters, text_grammar
 from reference_server.request.response_options import read_response_options
@@ -222,6 +223,7 @@ def parse_body(body: bytes) -> dict[str, Any]:
     range of a double, lone surrogates, duplicate keys. So is input that only exhausts resources: more than 64 levels,
     integers with more than 4,300 digits.
     """
+    body, lifted = lift_long_strings(body)
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -243,4 +245,4 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise ApiError("invalid_json", f"the body is nested more than {MAX_DEPTH} levels deep")
     if not isinstance(reading.value, dict):
         raise ApiError("invalid_request", "the body must be a JSON object")
-    return reading.value
+    return restore_long_strings(reading.value, lifted) if lifted else reading.value
