@@ -191,6 +191,7 @@ def main(out: Path, minutes: float, seed: int, skills: tuple[str, ...], start: P
     text = Qwen3ForCausalLM.from_pretrained(
         CHECKPOINT, dtype=torch.float32, local_files_only=True, attn_implementation="eager"
     )
+    text.config._name_or_path = ""  # no path of this machine in the configuration
     model = new_vision_model(text, int(tokenizer.convert_tokens_to_ids(PLACEHOLDER)))
     if start is not None:
         trained = InternVLForConditionalGeneration.from_pretrained(start, dtype=torch.float32, local_files_only=True)
