@@ -51,7 +51,7 @@ def draw_image_parts(
     if form is None:
         raise UsageError(f"the scenario has images, and the dialect {contract.name} has none inside requests")
     if importlib.util.find_spec("PIL") is None:
-        raise UsageError("the scenario has images, which need Pillow: pip install 'chatproof[load]'")
+        raise UsageError("the scenario has images, which need Pillow: install chatproof with its extra [load]")
     rng = random.Random(f"{seed}/images")
     files = (draw_image(rng, min(max(side.draw(rng), SIDES[0]), SIDES[1]), kilobytes.draw(rng)) for _ in range(number))
     return [form.embed(file, "jpg", "image/jpeg") for file in files]

@@ -21,7 +21,7 @@ UNUSUAL: Final = re.compile(rb"[^ !#-\[\]-~]")
 def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes, dict[str, str]]:
     """Return the body with a short name in place of each long string, and the strings by their names.
 
-    Only values of printable ASCII without escapes are taken out, so the body is as valid as before. Nobody can guess
+    Only values of printable ASCII without escapes are taken out, so the body is as valid as before. No one can guess
     the names.
     """
     if len(body) < long_bytes:

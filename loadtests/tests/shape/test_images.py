@@ -79,7 +79,7 @@ def test_images_that_the_dialect_does_not_have_are_one_line(
 
 def test_images_without_pillow_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=r"pip install 'chatproof\[load\]'"):
+    with pytest.raises(UsageError, match=r"its extra \[load\]"):
         Workload(load("vllm"), WorkloadScenario(image_share=1.0), "m", 1)
 
 
