@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from openapi.stream.strict_json import read_json
+from reference_server.errors import ApiError
 from reference_server.request import chat_request, long_strings
 from reference_server.request.long_strings import lift_long_strings, restore_long_strings
 
@@ -65,7 +66,7 @@ def test_a_changed_body_is_refused_as_before_or_has_the_same_value() -> None:
 def test_a_long_string_of_a_request_is_parsed_and_one_with_a_line_end_is_refused() -> None:
     image = "A" * long_strings.LONG_BYTES
     assert {"image": image} == chat_request.parse_body(json.dumps({"image": image}).encode())
-    with pytest.raises(chat_request.ApiError, match="not valid JSON"):
+    with pytest.raises(ApiError, match="not valid JSON"):
         chat_request.parse_body(b'{"image": "' + image.encode() + b'\n"}')
 
 
