@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
     """Create the application that serves a dialect with an engine."""
-    media = RequestMedia(engine.media, settings.media)
+    media = RequestMedia(contract, engine.media, settings.media)
     lacking = engine.lacking | settings.lacking | media.lacking
     served = served_contract(contract, bearer=settings.api_key is not None, lacking=lacking)
     document = describe_served(served, settings.model)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import ClientDisconnect
 
+from openapi.description.media_forms import media_forms
 from reference_server.http.delivery import wait_for_disconnect
 from reference_server.http.served_contract import TEXT_ONLY
 from reference_server.media.decoding import can_decode
@@ -18,6 +19,7 @@ from reference_server.settings import MEDIA_BODY_LIMIT_BYTES
 if TYPE_CHECKING:
     from starlette.types import Receive
 
+    from openapi.contract.contract import Contract
     from reference_server.engine.media import MediaNeeds
     from reference_server.settings import MediaSources
 
@@ -28,11 +30,11 @@ class RequestMedia:
     """Loads the media of requests.
 
     needs: what the model takes; None for a model that reads text only.
-    lacking: what the model, the installation or the operator do not allow.
+    lacking: what the contract, the model, the installation or the operator do not allow.
     """
 
-    def __init__(self, needs: MediaNeeds | None, sources: MediaSources) -> None:
-        usable = needs is not None and can_decode()
+    def __init__(self, contract: Contract, needs: MediaNeeds | None, sources: MediaSources) -> None:
+        usable = needs is not None and can_decode() and bool(media_forms(contract))
         self.lacking = TEXT_ONLY
         if usable:
             self.lacking = frozenset() if sources.domains else frozenset({"media_urls"})

@@ -30,10 +30,11 @@ class MediaPartReader:
         if isinstance(content, str):
             return content
         for at, part in enumerate(content):
-            if part["type"] in UNSUPPORTED_PARTS:
-                words = f"{where}[{at}]: parts of the type {part['type']} are not supported: remove it"
+            kind = part.get("type")
+            if kind in UNSUPPORTED_PARTS or not (kind in self._forms or _has_text(part)):
+                words = f"{where}[{at}]: parts of the type {kind} are not supported: remove it"
                 raise ApiError("invalid_request", words, param="messages")
-        if not any(part["type"] in self._forms for part in content):
+        if not any(part.get("type") in self._forms for part in content):
             return content_text(content)
         return [self._read_part(part, f"{where}[{at}]") for at, part in enumerate(content)]
 
@@ -50,11 +51,15 @@ class MediaPartReader:
             raise ApiError("invalid_request", words, param="messages")
 
     def _read_part(self, part: Mapping[str, Any], where: str) -> dict[str, Any]:
-        form = self._forms.get(part["type"])
+        form = self._forms.get(part.get("type", "text"))
         if form is None:
             return {"type": "text", "text": content_text([part])}
         reference = MediaReference(form, f"{where}.{'.'.join(form.path)}", form.locate(part))
         return {"type": form.kind, "media": reference}
+
+
+def _has_text(part: Mapping[str, Any]) -> bool:
+    return isinstance(part.get("refusal" if part.get("type") == "refusal" else "text"), str)
 
 
 def has_media(messages: Sequence[Mapping[str, Any]]) -> bool:
