@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.proof.recorded_run import RecordedRun
 
 STORED: Final = Path(__file__).with_name("example-findings.json")
-TRIED: Final = 12
+TRIED_ASSERTIONS: Final = 12
 """Assertions of a check in a dialect that are tried."""
 LONGEST: Final = 200
 
@@ -66,7 +66,7 @@ def find_in_recorded_runs(check: str, mutant: Mutant) -> ExampleFinding | None:
             for assertion in run.plan.assertions
             if assertion.check.id == check and fnmatchcase(assertion.scenario.id, mutant.scenario)
         ]
-        for assertion in fitting[:TRIED]:
+        for assertion in fitting[:TRIED_ASSERTIONS]:
             steps = mutant.steps or assertion.step.name
             changed = {}
             for (scenario, step), exchange in run.exchanges.items():

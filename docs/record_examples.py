@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.proof.fault_host import RunningFaultHost
 
-TRIED: Final = 4
+TRIED_FAULTS: Final = 4
 """Faults that are tried for a check."""
 
 
@@ -57,7 +57,7 @@ def record(host: RunningFaultHost, checks: Iterable[str], table: dict[str, Any])
     """Return the example of each check for which a fault shows one."""
     examples = {}
     for check in checks:
-        for fault in list_faults(check, table)[:TRIED]:
+        for fault in list_faults(check, table)[:TRIED_FAULTS]:
             dialect = table[fault]["dialect"].split(", ")[0]
             finding = _find(host, check, fault, dialect)
             print(f"{check}: {fault} in {dialect}: {'found' if finding else 'nothing'}", flush=True)
