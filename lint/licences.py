@@ -30,7 +30,7 @@ UNKNOWN: Final = "not stated"
 def list_closure() -> dict[str, str]:
     """Return all packages that are installed with chatproof, each with the extra that needs it ("" without one)."""
     needed: dict[str, str] = {}
-    waiting = [("chatproof", "", extra) for extra in ("", "server", "load", "fuzz")]
+    waiting = [("chatproof", "", extra) for extra in ("", "server", "media", "load", "fuzz")]
     visited: set[tuple[str, str]] = set()
     while waiting:
         name, extra, wanted = waiting.pop(0)

@@ -26,8 +26,8 @@ from reference_server.faults.assembly import create_faulty_app
 from reference_server.faults.registry import UnknownFaultError, select_faults
 from reference_server.http.app import create_app
 from reference_server.http.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, tune_process
-from reference_server.settings import Settings
-from reference_server.tiny import CHECKPOINT
+from reference_server.settings import MediaSources, Settings
+from reference_server.tiny.vision import VISION_CHECKPOINT
 from reference_server.upstream.options import UpstreamOptions, UpstreamSettingsError, open_upstreams, upstream_options
 
 if TYPE_CHECKING:
@@ -178,6 +178,20 @@ class ServerStopped(click.ClickException):
     metavar="ORIGIN",
     help="Origin whose pages may call the server from a browser, such as https://host:port; * for all. Repeatable.",
 )
+@click.option(
+    "--media-root",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="Folder of the images, videos and audio files that requests may name by their paths below it.",
+)
+@click.option(
+    "--media-domain",
+    "media_domains",
+    multiple=True,
+    metavar="HOST",
+    help="Host from which media may be fetched over http or https. An address that is not public has to be named"
+    " itself. Repeatable.",
+)
 @click.option("--full-text", is_flag=True, help="Put the whole text so far in every chunk of a stream (MindIE).")
 @click.option(
     "--without",
@@ -213,6 +227,8 @@ def command(
     prefix_reuse: bool,
     api_key_env: str | None,
     origins: tuple[str, ...],
+    media_root: Path | None,
+    media_domains: tuple[str, ...],
     full_text: bool,
     lacking: tuple[str, ...],
     faults: tuple[str, ...],
@@ -235,6 +251,7 @@ def command(
             full_text=full_text,
             lacking=frozenset(lacking),
             origins=origins,
+            media=MediaSources(media_root, frozenset(name.lower() for name in media_domains)),
         )
         check_settings(contract, settings)
         shown = select_faults(faults, listing.known_faults(contract.location)) if faults else ()
@@ -253,7 +270,7 @@ def command(
                 on_shutdown = engine.load_balancer.close
             else:
                 engine, place = _load_engine(
-                    checkpoint or CHECKPOINT,
+                    checkpoint or VISION_CHECKPOINT,
                     device,
                     dtype=dtype,
                     exact=exact,
@@ -315,7 +332,7 @@ def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEn
     try:
         place = str(select_device(device))
         engine = LocalEngine.load(checkpoint, device=place, **options)
-        if checkpoint != CHECKPOINT:  # nothing depends on the machine for the embedded model
+        if checkpoint != VISION_CHECKPOINT:  # nothing depends on the machine for the embedded model
             click.echo(f"chatproof loaded {checkpoint}: {engine.describe()}", err=True)
         return engine, place
     except (CheckpointError, ValueError) as error:

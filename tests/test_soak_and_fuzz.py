@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from chatproof import main
 from conformance.run.embedded_server import serve
 from openapi.contract.contract import load, names
-from tests.fuzz import client_runs, recorded_answers, server_cases
+from tests.fuzz import client_runs, media_files, recorded_answers, server_cases
 from tests.fuzz.mutated_server import Mutator, serve_mutated
 from tests.soak.__main__ import Load, Resources, find_server_process
 
@@ -38,6 +38,13 @@ def test_a_server_answers_random_cases_without_a_5xx_and_leaks_nothing_of_a_mixe
     assert answered
     assert before.sockets >= after.sockets, "a socket has leaked"
     assert before.temporary_files >= after.temporary_files
+
+
+def test_mutated_media_are_answered_or_refused_with_flat_memory() -> None:
+    statuses, failures, memory = media_files.send_files(100, seed=0)
+    assert [] == failures
+    assert {200, 400} == set(statuses)
+    assert memory[-1] - memory[0] < media_files.MOST_GROWTH_BYTES
 
 
 async def _send(users: Load, kinds: list[str | None]) -> None:

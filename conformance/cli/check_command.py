@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 @add_options(
     "--dialect", "--also", "--against", "--model", "--api-key-env", "--header", "--header-env", "--concurrency",
     "--only", "--topic", "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability",
-    "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time", "--rate",
-    "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
+    "--media-host", "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time",
+    "--rate", "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -67,6 +67,7 @@ def check(
     fuzz: int,
     seed: int | None,
     capabilities: tuple[str, ...],
+    media_host: str | None,
     strict: bool,
     waiver_file: Path | None,
     list_only: bool,
@@ -130,6 +131,7 @@ def check(
             waivers=waivers.read(waiver_file) if waiver_file else (),
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
+            media_host=media_host,
             started_s=started_s,
             key_variable=shell_variable(api_key_env),
             annotate=annotate,
@@ -155,7 +157,8 @@ def check(
                 if url is None:
                     with console.status("starting the embedded reference server"):
                         server = stack.enter_context(embedded_server.serve(contract))
-                    options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
+                    options = replace(options, url=server.url, media_host=media_host or embedded_server.MEDIA_HOST)
+                    secret = Secret(server.key) if server.key else None
                 try:
                     file = next(str(path) for kind, path in files[contract.name] if kind == "json")
                     logs = report_files.live_logs(files[contract.name])

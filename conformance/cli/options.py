@@ -138,6 +138,12 @@ OPTIONS: Final = {
             repeatable=True,
             parameter="capabilities",
         ),
+        SuiteOption(
+            "--media-host",
+            "Address of this machine, HOST or HOST:PORT, from which the server may fetch media files; opens a small"
+            " server there",
+            "HOST",
+        ),
         SuiteOption("--strict", "Fail on a violated SHOULD too", kind="flag", pytest_name="--conformance-strict"),
         SuiteOption(
             "--waivers",

@@ -98,6 +98,7 @@ class JudgingSession:
             depth=option("--depth"),
             draw=draw,
             capabilities=capability_option.parse(option("--capability")),
+            media_host=option("--media-host"),
             strict=self.strict,
             budget=BudgetLimits(
                 max_requests=option("--max-requests"),

@@ -21,6 +21,7 @@ DESCRIPTION: Final = "the server's /openapi.json"
 KEY: Final = "the key, given or not"
 PROBE: Final = "a probe"
 COMMAND_LINE: Final = "the command line"
+MEDIA_HOST: Final = "--media-host, given or not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,16 @@ class DeclaredCapabilities:
             return self
         declared, denied = (self.declared | {"auth"}, self.denied) if key else (self.declared, self.denied | {"auth"})
         return replace(self, declared=declared, denied=denied, sources={**self.sources, "auth": KEY})
+
+    def with_media_host(self, contract: Contract, *, given: bool) -> DeclaredCapabilities:
+        """Leave `media_urls` unjudged without a host of media; with one, declare it if the server takes media."""
+        name = "media_urls"
+        if name not in contract.capabilities or (given and self.status_of(name) != "unknown"):
+            return self
+        has = given and "media" in self.declared
+        declared = self.declared | {name} if has else self.declared - {name}
+        sources = {**self.sources, name: MEDIA_HOST}
+        return replace(self, declared=declared, denied=self.denied - {name}, sources=sources)
 
     def with_overrides(self, contract: Contract, overrides: tuple[tuple[str, bool], ...]) -> DeclaredCapabilities:
         """Apply the user's (name, has it) pairs. Raises UsageError for a capability that the dialect does not have."""

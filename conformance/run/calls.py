@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from conformance.check import NotExercised, NotObserved
 from conformance.client.call import Call
+from conformance.run.media.media_host import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +24,15 @@ WRONG_KEY: Final = "chatproof-wrong-key-0000000000000000"
 
 @dataclass(frozen=True, slots=True)
 class ServerUnderTest:
-    """The server that a plan is sent to: the client that reaches it, its endpoints, and the model to ask for."""
+    """The server that a plan is sent to: the client that reaches it, its endpoints, and the model to ask for.
+
+    media_base: where it can fetch media files from the suite, see `serve_media`; "" if it cannot.
+    """
 
     client: Client
     target: Target
     model: str
+    media_base: str = ""
 
 
 def build_call(
@@ -54,7 +59,7 @@ def build_call(
         method=step.method,
         url=_url(server, step),
         headers=headers,
-        body=step.payload(server.model, stop),
+        body=step.payload(server.model, stop).replace(MARK, server.media_base.encode()),
         stop_after_events=step.stop_after_events,
         deadline_s=deadline_s,
         with_key=step.credentials not in ("none", "wrong", "misplaced"),

@@ -27,6 +27,7 @@ KEY_VARIABLE = "CHATPROOF_EMBEDDED_KEY"
 PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even if that is killed
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
 ORIGIN = "https://chatproof.example"  # the origin that the scenario `cors` sends, so that its checks apply
+MEDIA_HOST = "127.0.0.1"  # from which the embedded server may fetch media
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
@@ -55,6 +56,7 @@ def serve(contract: Contract) -> Iterator[EmbeddedServer]:
     require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
     options = ["--dialect", contract.location, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
+    options += ["--media-domain", MEDIA_HOST]
     options += ["--api-key-env", KEY_VARIABLE] if key else []
     with run_module("reference_server", options, key) as startup:
         yield EmbeddedServer(startup.address, key)

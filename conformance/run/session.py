@@ -36,6 +36,7 @@ from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.failures.canary import DIED, Canary
+from conformance.run.media.media_host import serve_media
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges
@@ -73,6 +74,7 @@ class RunOptions:
     also: further dialects to judge the same server by.
     wait_s: how long to wait for a server that is still starting.
     headers: sent with every request, for a gateway in front of the server.
+    media_host: address of this machine at which the server can fetch media files from the suite; None: it cannot.
     started_s: when the command began, on the monotonic clock; its time limit counts from then.
     key_variable: the environment variable with the API key, for the commands that reports show.
     annotate: the file at which code-scanning pages show the findings.
@@ -93,6 +95,7 @@ class RunOptions:
     waivers: tuple[Waiver, ...] = ()
     wait_s: float = 0.0
     headers: tuple[GatewayHeader, ...] = ()
+    media_host: str | None = None
     started_s: float = field(default_factory=time.monotonic)
     key_variable: str | None = None
     annotate: str | None = None
@@ -181,7 +184,7 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
         await preflight.wait(options.wait_s)
     model = options.model or await preflight.find_model()
     description = await preflight.fetch_description()
-    capabilities = _read_capabilities(contract, description, options.capabilities, key=client.has_key)
+    capabilities = _read_capabilities(contract, description, options, options.capabilities, key=client.has_key)
     answered = await preflight.check_chat(model, named=bool(options.model))
     capabilities = await preflight.probe(model, capabilities)
 
@@ -205,18 +208,24 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
         if other is not contract:
             # An override is a capability of the first dialect, and perhaps not of this one.
             overrides = tuple(pair for pair in options.capabilities if pair[0] in other.capabilities)
-            declared = _read_capabilities(other, description, overrides, key=client.has_key)
+            declared = _read_capabilities(other, description, options, overrides, key=client.has_key)
             refused = set(capabilities.denied) & set(declared.list_conditional(other))
             others.append(prepare_dialect(other, declared.with_refusals(other, refused)))
     return replace(prepare_dialect(contract, capabilities), also=tuple(others), spent=preflight.spent)
 
 
 def _read_capabilities(
-    contract: Contract, description: object, overrides: tuple[tuple[str, bool], ...], *, key: bool
+    contract: Contract,
+    description: object,
+    options: RunOptions,
+    overrides: tuple[tuple[str, bool], ...],
+    *,
+    key: bool,
 ) -> DeclaredCapabilities:
-    """Return the capabilities by dialect or description, overrides and API key, in this order."""
+    """Return the capabilities by dialect or description, overrides, API key and media host, in this order."""
     capabilities = capabilities_from_description(contract, description) or default_capabilities(contract)
-    return capabilities.with_overrides(contract, overrides).with_key(contract, key=key)
+    known = capabilities.with_overrides(contract, overrides).with_key(contract, key=key)
+    return known.with_media_host(contract, given=options.media_host is not None)
 
 
 def describe_unreachable(options: RunOptions, reason: str) -> dict[str, Any]:
@@ -238,13 +247,21 @@ async def send(
 
     An interrupt while the answers are judged ends that too.
     """
+    with serve_media(prepared.options.media_host) as media_base:
+        return await _send(prepared, secret, on_progress, media_base)
+
+
+async def _send(
+    prepared: PreparedRun, secret: Secret | None, on_progress: Callable[[Record], None], media_base: str
+) -> RunOutcome:
+    """Send the plan while the suite serves media files at `media_base`."""
     started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     records: list[Record] = []
     async with _open_client(prepared.options, secret) as client:
         for current in (prepared, *prepared.also):
             run = Run(
                 current.plan,
-                ServerUnderTest(client, current.target, current.model),
+                ServerUnderTest(client, current.target, current.model, media_base),
                 _with_spent(prepared.options, records),
                 on_progress=on_progress,
                 reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,

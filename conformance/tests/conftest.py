@@ -256,6 +256,5 @@ def record(dialect: str) -> list[str]:
 
 async def _judge(dialect: str, server: EmbeddedServer) -> RunOutcome:
     secret = Secret(server.key) if server.key else None
-    return await send(
-        await prepare_server(RunOptions(url=server.url, dialect=dialect, depth="thorough"), secret), secret
-    )
+    options = RunOptions(url=server.url, dialect=dialect, depth="thorough", media_host=embedded.MEDIA_HOST)
+    return await send(await prepare_server(options, secret), secret)

@@ -19,7 +19,8 @@ class Answer:
     """The answer to one request.
 
     intended_ns: when the request should have been sent by the plan. sent_ns: when it was sent. connect_ns: how long
-    opening the connection took; None for a connection that was kept alive.
+    opening the connection took; None for a connection that was kept alive. uploaded_ns: when the last byte of a large
+    request was on its way; None for one that fits into a buffer of the kernel.
     failure: the stable name of what went wrong, None if nothing did. detail: a description of it.
     stamps_ns, counts: see `sse_scan.EventScan`; they grow while the stream runs.
     segments: the received bytes with their times, for sampled streams only.
@@ -30,6 +31,7 @@ class Answer:
     intended_ns: int
     sent_ns: int = 0
     connect_ns: int | None = None
+    uploaded_ns: int | None = None
     ended_ns: int = 0
     status: int = 0
     failure: str | None = None

@@ -32,6 +32,8 @@ EVENT_END: Final = b"\n\n\r\n"
 """How a read ends that brought whole events in whole HTTP chunks. The end of an answer never looks like this."""
 SO_TIMESTAMPNS: Final = 35
 """Linux: receive times in nanoseconds. Python's socket module has no name for this option."""
+TCP_NOTSENT_LOWAT: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+"""Not on every platform. Without it the kernel takes megabytes at once, and an upload seems to be over too early."""
 TIMESPEC: Final = struct.Struct("@ll")
 ANCILLARY_BYTES: Final = socket.CMSG_SPACE(TIMESPEC.size)
 CONNECTING: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK)
@@ -81,6 +83,11 @@ class TimedConnection:
     def delay_acks(self) -> None:
         """Let the kernel acknowledge several reads at once, until an acknowledgement was 40 ms late. Linux only."""
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+
+    def limit_unsent(self, size: int) -> None:
+        """Let `send` wait while the kernel holds more unsent bytes, so that its end is the end of the upload."""
+        if TCP_NOTSENT_LOWAT is not None:
+            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, size)
 
     def abort(self) -> None:
         """End the connection in both directions; a `send` in progress fails."""

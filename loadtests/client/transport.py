@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from openapi.extra_headers import ExtraHeader
 
 CONNECT_S: Final = 10.0
+LARGE_BYTES: Final = 65_536
+"""Requests from this size on have an upload time; smaller ones fit into a buffer of the kernel."""
+UNSENT_BYTES: Final = 16_384
+"""What the kernel may hold of such a request without having sent it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,11 @@ class Caller:
         try:
             answer.sent_ns = time.monotonic_ns()
             deadline.start(reader.expire, self._deadline_s)
+            if len(request) >= LARGE_BYTES:
+                connection.limit_unsent(UNSENT_BYTES)
             connection.send(request)
+            if len(request) >= LARGE_BYTES:
+                answer.uploaded_ns = time.monotonic_ns()
             sent = True
             reader.ended.get()
         except OSError as error:

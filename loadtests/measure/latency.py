@@ -20,6 +20,8 @@ DEFINITIONS: Final[Mapping[str, str]] = {
     "TTFT planned": "TTFT from the time at which the request was planned to be sent",
     "E2E planned": "E2E from the time at which the request was planned to be sent",
     "CONNECT": "opening a connection, including TLS; not for a connection that was kept alive; not part of TTFT",
+    "UPLOAD": "sending a request of at least 64 KiB, such as one with images, up to its last byte; part of TTFT",
+    "TTFT after upload": "TTFT without UPLOAD, for the same requests",
     "SEND LAG": "from the planned to the actual time of sending: the delay of the load generator itself",
 }
 """Every row of the statistics and its definition; all values are milliseconds."""
@@ -53,6 +55,10 @@ def answer_latencies(answer: Answer) -> Iterator[tuple[str, float]]:
     if answer.stamps_ns:
         yield "TTFT", (answer.stamps_ns[0] - answer.sent_ns) / MS
         yield "TTFT planned", (answer.stamps_ns[0] - answer.intended_ns) / MS
+    if answer.uploaded_ns is not None:
+        yield "UPLOAD", (answer.uploaded_ns - answer.sent_ns) / MS
+        if answer.stamps_ns:
+            yield "TTFT after upload", (answer.stamps_ns[0] - answer.uploaded_ns) / MS
     tpot_ms = time_per_token_ms(answer)
     if tpot_ms is not None:
         yield "TPOT", tpot_ms

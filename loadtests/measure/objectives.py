@@ -19,6 +19,8 @@ ROWS: Final[Mapping[str, str]] = {
     "ttft_planned": "TTFT planned",
     "e2e_planned": "E2E planned",
     "connect": "CONNECT",
+    "upload": "UPLOAD",
+    "ttft_uploaded": "TTFT after upload",
     "send_lag": "SEND LAG",
 }
 AT_LEAST: Final[Mapping[str, str]] = {"goodput": "/s", "requests": "/s", "tokens": "/s"}

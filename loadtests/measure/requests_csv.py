@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loadtests.client.answer import Answer
 
 COLUMNS: Final = (
-    *("number", "sent_s", "send_lag_ms", "connect_ms", "ttft_ms", "longest_gap_ms", "tpot_ms", "e2e_ms"),
+    *("number", "sent_s", "send_lag_ms", "connect_ms", "upload_ms", "ttft_ms", "longest_gap_ms", "tpot_ms", "e2e_ms"),
     *("content_events", "completion_tokens", "size_bytes", "status", "failure", "streamed", "judged"),
 )
 DIGITS: Final = 3
@@ -30,11 +30,12 @@ def format_row(number: int, answer: Answer, began_ns: int, *, streamed: bool, ju
     tpot_ms = time_per_token_ms(answer) if answer.succeeded else None
     ttft_ms = (answer.stamps_ns[0] - answer.sent_ns) / MS if answer.stamps_ns else None
     connect_ms = None if answer.connect_ns is None else answer.connect_ns / MS
+    upload_ms = None if answer.uploaded_ns is None else (answer.uploaded_ns - answer.sent_ns) / MS
     return [
         number,
         round((answer.sent_ns - began_ns) / 1e9, 6),
         _round((answer.sent_ns - answer.intended_ns) / MS),
-        *map(_round, (connect_ms, ttft_ms, longest_ms, tpot_ms)),
+        *map(_round, (connect_ms, upload_ms, ttft_ms, longest_ms, tpot_ms)),
         _round((answer.ended_ns - answer.sent_ns) / MS),
         *(sum(answer.counts), answer.completion_tokens, answer.size_bytes, answer.status or None, answer.failure),
         *(int(streamed), int(judged)),

@@ -30,6 +30,11 @@ class LengthDistribution:
     kind: str
     numbers: tuple[float, ...]
 
+    @property
+    def greatest(self) -> int:
+        """The greatest length that is drawn."""
+        return int(max(self.numbers)) if self.kind in ("choice", "uniform") else MAX_LENGTH
+
     def draw(self, rng: Random) -> int:
         """Draw one length."""
         first, last = self.numbers[0], self.numbers[-1]

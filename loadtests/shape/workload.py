@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.errors import UsageError
+from loadtests.shape.images import check_number, draw_image_parts
 from loadtests.shape.lengths import LengthDistribution, parse_length
 from loadtests.shape.prompts import CANARY, PromptFile, read_prompts
 from openapi.contract.contract import ContractError
@@ -41,9 +42,16 @@ ONE_TURN: Final = LengthDistribution("choice", (1.0,))
 PROMPT_WORDS: Final = LengthDistribution("uniform", (10, 40))
 ANSWER_TOKENS: Final = LengthDistribution("choice", (64.0,))
 PREFIX_WORDS: Final = LengthDistribution("choice", (100.0,))
-DEPENDS_ON: Final = {"tool_choice": "tool_share", "prefixes": "prefix_share", "prefix_words": "prefix_share"}
+ONE_IMAGE: Final = LengthDistribution("choice", (1.0,))
+IMAGE_SIDE: Final = LengthDistribution("choice", (512.0,))
+IMAGE_KILOBYTES: Final = LengthDistribution("choice", (1.0,))
+DEPENDS_ON: Final = {
+    "tool_choice": "tool_share",
+    **dict.fromkeys(("prefixes", "prefix_words"), "prefix_share"),
+    **dict.fromkeys(("images", "image_side", "image_kilobytes", "different_images"), "image_share"),
+}
 """Fields of a scenario that have no effect without another one."""
-GENERATED_PROMPTS: Final = ("prompt_words", "turns", "prefix_share")
+GENERATED_PROMPTS: Final = ("prompt_words", "turns", "prefix_share", "image_share")
 """Fields that describe generated prompts, and do not apply to the prompts of a file."""
 NO_PROMPTS: Final = PromptFile()
 
@@ -54,8 +62,10 @@ class WorkloadScenario:
 
     turns: the number of user messages in a conversation. tool_choice: applies to requests with the tool, of which
     there are `tool_share`. prefixes: the number of different system messages of `prefix_words` words, used by
-    `prefix_share` of the requests. prompts: the user's own prompts, sent instead of generated ones. body: further
-    fields of every request.
+    `prefix_share` of the requests. images: the number of images in the last user message, in `image_share` of the
+    requests. image_side: width and height in pixels. image_kilobytes: the least size of a file. different_images: how
+    many are drawn. prompts: the user's own prompts, sent instead of generated ones. body: further fields of every
+    request.
     """
 
     prompt_words: LengthDistribution = PROMPT_WORDS
@@ -67,6 +77,11 @@ class WorkloadScenario:
     prefix_share: float = 0.0
     prefix_words: LengthDistribution = PREFIX_WORDS
     prefixes: int = 4
+    image_share: float = 0.0
+    images: LengthDistribution = ONE_IMAGE
+    image_side: LengthDistribution = IMAGE_SIDE
+    image_kilobytes: LengthDistribution = IMAGE_KILOBYTES
+    different_images: int = 32
     prompts: PromptFile = NO_PROMPTS
     body: dict[str, Any] = field(default_factory=dict)
 
@@ -167,6 +182,7 @@ class Workload:
             self._generate_words(random.Random(f"{seed}/prefix/{number}"), scenario.prefix_words)
             for number in range(scenario.prefixes if scenario.prefix_share else 0)
         ]
+        self._images = self._draw_images() if scenario.image_share else []
         self._validate()
 
     def build_request(
@@ -200,7 +216,7 @@ class Workload:
     def _generate_messages(self, rng: random.Random, scenario: WorkloadScenario, canary: str) -> list[dict[str, Any]]:
         if scenario.prompts.prompts:
             return rng.choice(scenario.prompts.prompts).with_canary(canary)
-        messages = []
+        messages: list[dict[str, Any]] = []
         if self._prefixes and rng.random() < scenario.prefix_share:
             messages.append({"role": "system", "content": rng.choice(self._prefixes)})
         for turn in range(scenario.turns.draw(rng)):
@@ -208,7 +224,17 @@ class Workload:
                 messages.append({"role": "assistant", "content": self._generate_words(rng, scenario.max_tokens)})
             messages.append({"role": "user", "content": self._generate_words(rng, scenario.prompt_words)})
         messages[-1]["content"] += f" {canary}"
+        if self._images and rng.random() < scenario.image_share:
+            shown = rng.choices(self._images, k=scenario.images.draw(rng))
+            messages[-1]["content"] = [*shown, {"type": "text", "text": messages[-1]["content"]}]
         return messages
+
+    def _draw_images(self) -> list[dict[str, Any]]:
+        scenario = self.scenario
+        check_number(self.contract, scenario.images.greatest)
+        return draw_image_parts(
+            self.contract, self.seed, scenario.different_images, scenario.image_side, scenario.image_kilobytes
+        )
 
     def _generate_words(self, rng: random.Random, length: LengthDistribution) -> str:
         return " ".join(rng.choice(WORDS) for _ in range(length.draw(rng)))
@@ -223,6 +249,8 @@ class Workload:
         trials += [(scenario, self.build_request(number).body) for number in range(5)]
         if self.scenario.tool_share:
             trials.append((scenario, self._build_with(tool_share=1.0)))
+        if self.scenario.image_share:
+            trials.append((scenario, self._build_with(image_share=1.0)))
         for where, trial in trials:
             problems = validator.request_problems(json.loads(trial))
             if problems:

@@ -31,14 +31,18 @@ MAX_DEPTH = 255  # levels of nesting that jsonschema-rs supports
 
 
 class _MaxCharacters:
-    """The keyword `x-maxCharacters`: the maximum number of characters in all strings inside a value."""
+    """The keyword `x-maxCharacters`: the maximum number of characters in all strings inside a value.
 
-    def __init__(self, _parent: Mapping[str, Any], value: int, _path: list[Any]) -> None:
+    The values of the fields that `x-uncounted` lists do not count.
+    """
+
+    def __init__(self, parent: Mapping[str, Any], value: int, _path: list[Any]) -> None:
         self.limit = value
+        self._uncounted = frozenset(parent.get("x-uncounted", ()))
 
     def validate(self, instance: object) -> None:
         """Raise ValueError if the strings have more characters than allowed."""
-        count = _count_characters(instance)
+        count = _count_characters(instance, self._uncounted)
         if count > self.limit:
             raise ValueError(f"has {count} characters in total, more than the {self.limit} allowed")
 
@@ -55,7 +59,7 @@ class _Json:
             raise ValueError("must contain JSON")
 
 
-def _count_characters(value: object) -> int:
+def _count_characters(value: object, uncounted: frozenset[str]) -> int:
     count, pending = 0, [value]
     while pending:
         item = pending.pop()
@@ -64,7 +68,7 @@ def _count_characters(value: object) -> int:
         elif isinstance(item, list):
             pending.extend(item)
         elif isinstance(item, dict):
-            pending.extend(item.values())
+            pending.extend(inner for name, inner in item.items() if name not in uncounted)
     return count
 
 

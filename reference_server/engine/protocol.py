@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from reference_server.engine.media import MediaNeeds
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import CallPiece
 
@@ -34,11 +35,14 @@ class PromptTooLong(EngineError):
     """The prompt leaves no position for a generated token.
 
     counted: whether prompt_tokens is the number of tokens, and not only the least number that the text can have.
+    media_tokens: how many of them stand for media.
     """
 
-    def __init__(self, prompt_tokens: int, limit: int, *, counted: bool = True) -> None:
-        number = prompt_tokens if counted else f"at least {prompt_tokens}"
-        super().__init__(f"the prompt has {number} tokens, but at most {limit} fit: shorten it")
+    def __init__(self, prompt_tokens: int, limit: int, *, counted: bool = True, media_tokens: int = 0) -> None:
+        number = f"{prompt_tokens} tokens" if counted else f"at least {prompt_tokens} tokens"
+        if media_tokens:
+            number += f" ({prompt_tokens - media_tokens} of text and {media_tokens} of media)"
+        super().__init__(f"the prompt has {number}, but at most {limit} fit: shorten it")
         self.prompt_tokens = prompt_tokens
         self.limit = limit
 
@@ -185,11 +189,13 @@ class Engine(Protocol):
     sampling_defaults: the model's own values of sampling parameters, by their names in SamplingParams, for requests and
         contracts that leave them open.
     slots: number of sequences that run at once; a remote engine, which does not know it, has the default.
+    media: what the model takes of media; None if it reads text only.
     """
 
     parsed_arguments: bool = True
     slots: int = DEFAULT_SLOTS
     lacking: frozenset[str] = frozenset()
+    media: MediaNeeds | None = None
     sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     @property
@@ -211,6 +217,8 @@ class Engine(Protocol):
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the prompt up to the start of the assistant's turn, as `submit` of the same engine takes it.
+
+        Content is a string or a list of parts; the part of a medium has it decoded under `media`.
 
         A local engine returns token ids. Raises ChatTemplateError.
         """

@@ -22,8 +22,8 @@ from reference_server.faults.fault_list import known_faults
 from reference_server.faults.modes import ServerMode, Undescribed, list_modes
 from reference_server.http.app import create_app
 from reference_server.http.server import Server, bind, tune_process
-from reference_server.settings import Settings
-from reference_server.tiny import CHECKPOINT
+from reference_server.settings import MediaSources, Settings
+from reference_server.tiny.vision import VISION_CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from reference_server.engine import Engine
 
+MEDIA_DOMAINS: Final = frozenset({"127.0.0.1"})  # where the suite serves media files
 FAULTLESS: Final = "none"
 SLOTS: Final = 20
 VARIANT: Final = "variant."
@@ -138,6 +139,7 @@ class FaultRouter:
             api_key=self._key if mode.key else None,
             full_text=mode.full_text,
             lacking=mode.lacking,
+            media=MediaSources(domains=MEDIA_DOMAINS),
         )
 
 
@@ -191,7 +193,7 @@ def command(port: int, api_key_env: str | None, own: tuple[str, ...]) -> None:
     with bind("127.0.0.1", port) as listener:
         listed = list(dialects.values())
         click.echo(json.dumps({"faults": faults_as_data(listed), "modes": modes_as_data(listed)}))
-        with closing(LocalEngine.load(CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
+        with closing(LocalEngine.load(VISION_CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
             router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"), dialects)
             tune_process()
             server = Server(router, engine, lambda address: click.echo(f"chatproof hosting faults at {address}"))

@@ -25,6 +25,7 @@ from reference_server.http import pages
 from reference_server.http.admission import AdmissionSlots, BodyMemory, KeyCheck, check_content_type, read_body
 from reference_server.http.delivery import collect, stream
 from reference_server.http.metrics import ServerMetrics
+from reference_server.http.request_media import RequestMedia
 from reference_server.http.request_threads import RequestThreads
 from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
     """Create the application that serves a dialect with an engine."""
-    lacking = engine.lacking | settings.lacking
+    media = RequestMedia(contract, engine.media, settings.media)
+    lacking = engine.lacking | settings.lacking | media.lacking
     served = served_contract(contract, bearer=settings.api_key is not None, lacking=lacking)
     document = describe_served(served, settings.model)
     models, metrics = ModelsEndpoint(settings.model), ServerMetrics(settings.model, engine)
@@ -54,7 +56,7 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
         redoc_url=None,
         redirect_slashes=False,
         routes=[
-            Route(contract.path, ChatEndpoint(served, engine, settings, metrics), methods=["POST"]),
+            Route(contract.path, ChatEndpoint(served, engine, settings, media, metrics), methods=["POST"]),
             Route(contract.models_path, models.list, methods=["GET"]),
             Route(f"{contract.models_path}/{{id:path}}", models.retrieve, methods=["GET"]),
             Route("/health", pages.health(engine), methods=["GET"]),
@@ -124,9 +126,15 @@ class AuthAndErrorMiddleware:
 class ChatEndpoint:
     """Handles POST requests for chat completions: reads the request, runs the engine, sends a response or a stream."""
 
-    def __init__(self, contract: Contract, engine: Engine, settings: Settings, metrics: ServerMetrics) -> None:
-        self._metrics = metrics
+    def __init__(
+        self, contract: Contract, engine: Engine, settings: Settings, media: RequestMedia, metrics: ServerMetrics
+    ) -> None:
         self._contract = contract
+        self._media = media
+        self._metrics = metrics
+        self._body_limit_bytes = media.body_limit_bytes(
+            settings.body_limit_bytes, served="media" in contract.capabilities
+        )
         self._engine = engine
         self._settings = settings
         self._reader = RequestReader(
@@ -158,8 +166,10 @@ class ChatEndpoint:
     async def _accept(self, headers: Headers, receive: Receive) -> tuple[ChatRequest, Generation]:
         check_content_type(headers)
         with self._bodies.hold() as add:
-            body = await read_body(headers, receive, self._settings.body_limit_bytes, add)
-            request, prompt = await self._threads.run(len(body), self._stages(body), receive)
+            body = await read_body(headers, receive, self._body_limit_bytes, add)
+            request = await self._threads.run(len(body), self._read(body), receive)
+            messages = await self._media.load(request.messages, receive)
+            prompt = await self._threads.run(len(body), self._encode(request, messages), receive)
             del body
         if not self._engine.alive:
             raise overloaded_error()
@@ -168,18 +178,22 @@ class ChatEndpoint:
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
 
-    def _stages(self, body: bytes) -> Iterator[tuple[ChatRequest, Any]]:
-        """Read a request and encode its prompt, with a pause after each stage in which the client may have left."""
+    def _read(self, body: bytes) -> Iterator[ChatRequest]:
+        """Read a request. In the pause after each stage, here and below, the client may have left."""
         request = self._reader.read(body)
-        yield request, None
+        yield request
         self._engine.check_size(request.messages, request.tools, request.params)
-        prompt = self._engine.encode_chat(request.messages, request.tools, request.template_kwargs)
-        yield request, prompt
+        yield request
+
+    def _encode(self, request: ChatRequest, messages: list[dict[str, Any]]) -> Iterator[Any]:
+        """Encode the prompt of a request. messages: with media loaded."""
+        prompt = self._engine.encode_chat(messages, request.tools, request.template_kwargs)
+        yield prompt
         try:
             self._engine.prepare(prompt, request.params)
         except UnusableGrammar as error:
             raise ApiError("invalid_request", str(error)) from error
-        yield request, prompt
+        yield prompt
 
     def _writer(self, request: ChatRequest, generation: Generation, metadata: AnswerMetadata) -> ChunkWriter:
         return ChunkWriter(

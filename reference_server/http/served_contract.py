@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 UNSUPPORTED_CAPABILITIES: Final = frozenset(
     {
-        *("media", "audio", "moderation"),
+        *("audio", "moderation"),
         *("prompt_cache", "storage", "watermarking", "web_search"),
         *("disaggregation", "extensions"),
     }
 )
 """Capabilities that the server does not have. Neutral values are accepted, all others are refused by name."""
+
+TEXT_ONLY: Final = frozenset({"media", "media_urls"})
+"""What a server lacks if its model reads text only, or nothing is installed that decodes media."""
 
 SUPPORTED_PARAMETERS: Final = frozenset(
     {
@@ -33,6 +36,7 @@ SUPPORTED_PARAMETERS: Final = frozenset(
         *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
         *("tools", "tool_choice", "parallel_tool_calls", "response_format", "structured_outputs"),
         *("functions", "function_call", "prediction"),
+        *("media_io_kwargs", "mm_processor_kwargs"),  # refused by name
     }
 )
 """Parameters of capabilities that the server reads.

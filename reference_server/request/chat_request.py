@@ -12,6 +12,8 @@ from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, quote, read_json
 from reference_server.errors import ApiError
 from reference_server.request.client_schema import MAX_DEPTH, depth
+from reference_server.request.long_strings import lift_long_strings, restore_long_strings
+from reference_server.request.media_parts import MediaPartReader
 from reference_server.request.response_format import format_parameters, text_grammar
 from reference_server.request.response_options import read_response_options
 from reference_server.request.sampling import NO_DEFAULTS, content_text, effort_options, sampling_params
@@ -55,12 +57,16 @@ RESERVED_TEMPLATE_OPTIONS: Final = frozenset(
 )
 """Names in chat_template_kwargs that would replace the template or its input instead of being passed to it."""
 
+REFUSED_PARAMETERS: Final = ("media_io_kwargs", "mm_processor_kwargs")
+"""Parameters of media that only servers with other processors of media can follow."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A valid request, with every default filled in.
 
-    messages: role and content of each turn; the content is a string. A turn may have tool calls, or answer one.
+    messages: role and content of each turn; the content is a string, or a list of parts if it has media. A turn may
+        have tool calls, or answer one.
     params: sampling parameters for the engine.
     stream: whether the response is a stream.
     options: which optional fields the response has.
@@ -97,6 +103,7 @@ class RequestReader:
         self._parsed_arguments = parsed_arguments
         self._sampling_defaults = sampling_defaults
         self._model = model
+        self._media_parts = MediaPartReader(contract)
         self._validator = Validator(contract.with_server_limits())
         self._validator.prepare()  # now rather than in the first request
         self._separates_reasoning = "thinking" in contract.capabilities
@@ -111,7 +118,7 @@ class RequestReader:
         if refusals:
             words = "; ".join(problem.message for problem in refusals)
             raise ApiError("invalid_request", words, param=refusals[0].parameter or None)
-        for name in self._contract.unsupported:
+        for name in (*self._contract.unsupported, *REFUSED_PARAMETERS):
             if value.get(name) not in (None, [], {}):
                 raise ApiError("invalid_request", f"{name} is not supported: remove it", param=name)
         if value.get("model", self._model) != self._model:
@@ -132,8 +139,10 @@ class RequestReader:
             reasoning=self._separates_reasoning and template_kwargs.get("enable_thinking") is not False,
             model_defaults=self._sampling_defaults,
         )
+        messages = [self._message(message, f"messages[{at}]") for at, message in enumerate(body["messages"])]
+        self._media_parts.check_count(messages)
         return ChatRequest(
-            messages=[_message(message, parsed_arguments=self._parsed_arguments) for message in body["messages"]],
+            messages=messages,
             params=replace(params, tools=selection.use, grammar=text_grammar(given), **format_parameters(given)),
             stream=stream,
             options=replace(read_response_options(given), echo=echoed_text(given)),
@@ -152,6 +161,25 @@ class RequestReader:
         """Whether a stop string stays in the answer; some dialects have another default for streams."""
         sent = body.get("include_stop_str_in_output")
         return stream and self._contract.stream.stop_text == "included" if sent is None else sent
+
+    def _message(self, message: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Convert a message to a turn for the chat template.
+
+        Missing content becomes an empty string, and a refusal of the model becomes its content.
+        """
+        role = "tool" if message["role"] == "function" else message["role"]
+        content = message.get("content") or message.get("refusal") or ""
+        turn = {"role": role, "content": self._media_parts.read_content(content, f"{where}.content")}
+        if message.get("function_call"):
+            call = {"id": message["function_call"]["name"], "type": "function", "function": message["function_call"]}
+            turn["tool_calls"] = convert_earlier_calls([call], parsed_arguments=self._parsed_arguments)
+        if message.get("tool_calls"):
+            turn["tool_calls"] = convert_earlier_calls(message["tool_calls"], parsed_arguments=self._parsed_arguments)
+        if message["role"] == "function":
+            turn["tool_call_id"] = message["name"]
+        if message.get("tool_call_id") is not None:
+            turn["tool_call_id"] = message["tool_call_id"]
+        return turn
 
     def _template_kwargs(self, given: Mapping[str, Any]) -> dict[str, Any]:
         sent = given.get("chat_template_kwargs") or {}
@@ -195,6 +223,7 @@ def parse_body(body: bytes) -> dict[str, Any]:
     range of a double, lone surrogates, duplicate keys. So is input that only exhausts resources: more than 64 levels,
     integers with more than 4,300 digits.
     """
+    body, lifted = lift_long_strings(body)
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -216,23 +245,4 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise ApiError("invalid_json", f"the body is nested more than {MAX_DEPTH} levels deep")
     if not isinstance(reading.value, dict):
         raise ApiError("invalid_request", "the body must be a JSON object")
-    return reading.value
-
-
-def _message(message: Mapping[str, Any], *, parsed_arguments: bool) -> dict[str, Any]:
-    """Convert a message to a turn for the chat template.
-
-    Missing content becomes an empty string, and a refusal of the model becomes its content.
-    """
-    role = "tool" if message["role"] == "function" else message["role"]
-    turn = {"role": role, "content": content_text(message.get("content") or message.get("refusal") or "")}
-    if message.get("function_call"):
-        call = {"id": message["function_call"]["name"], "type": "function", "function": message["function_call"]}
-        turn["tool_calls"] = convert_earlier_calls([call], parsed_arguments=parsed_arguments)
-    if message.get("tool_calls"):
-        turn["tool_calls"] = convert_earlier_calls(message["tool_calls"], parsed_arguments=parsed_arguments)
-    if message["role"] == "function":
-        turn["tool_call_id"] = message["name"]
-    if message.get("tool_call_id") is not None:
-        turn["tool_call_id"] = message["tool_call_id"]
-    return turn
+    return restore_long_strings(reading.value, lifted) if lifted else reading.value

@@ -155,7 +155,7 @@ def content_text(content: str | Sequence[Mapping[str, Any]]) -> str:
     """Return message content as one string, with one line for each content part."""
     if isinstance(content, str):
         return content
-    return "\n".join(part["refusal"] if part["type"] == "refusal" else part["text"] for part in content)
+    return "\n".join(part["refusal"] if part.get("type") == "refusal" else part["text"] for part in content)
 
 
 def effort_options(effort: str | None) -> dict[str, Any]:

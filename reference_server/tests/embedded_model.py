@@ -12,7 +12,7 @@ from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 from openapi.stream import sse
 from openapi.stream.event_order import Walk, walk
-from reference_server.http.served_contract import served_contract
+from reference_server.http.served_contract import TEXT_ONLY, served_contract
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import PATIENCE_S, running
 
@@ -43,7 +43,7 @@ def serve_all_dialects(engine: LocalEngine) -> Iterator[dict[str, str]]:
 @cache
 def validator(dialect: str) -> Validator:
     """Return the validator of the contract that the embedded server serves in a dialect."""
-    return Validator(served_contract(load(dialect), bearer=False))
+    return Validator(served_contract(load(dialect), bearer=False, lacking=TEXT_ONLY))
 
 
 def post(address: str, dialect: str, request: Mapping[str, Any]) -> httpx.Response:

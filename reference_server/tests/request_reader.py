@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from openapi.contract.contract import Contract, load
-from reference_server.http.served_contract import served_contract
+from reference_server.http.served_contract import TEXT_ONLY, served_contract
 from reference_server.request.chat_request import ChatRequest, RequestReader
 
 MESSAGES = [{"role": "user", "content": "Hello!"}]
@@ -19,7 +19,7 @@ def reader(dialect: str = "mindie") -> RequestReader:
 
 
 def contract_of(dialect: str = "mindie") -> Contract:
-    return served_contract(load(dialect), bearer=False)
+    return served_contract(load(dialect), bearer=False, lacking=TEXT_ONLY)
 
 
 def read(dialect: str = "mindie", /, **parameters: Any) -> ChatRequest:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.engine import Engine, EngineLoad, FinishReason, SamplingParams
+    from reference_server.engine.media import MediaNeeds
     from reference_server.settings import Settings
 
 PATIENCE_S = 20  # maximum wait for an event that must happen
@@ -71,6 +72,7 @@ class ScriptedEngine:
     parsed_arguments = True
     lacking: frozenset[str] = frozenset()
     current_load: EngineLoad | None = None
+    media: MediaNeeds | None = None
     sampling_defaults: Mapping[str, float] = MappingProxyType({})
 
     def __init__(

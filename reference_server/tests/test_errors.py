@@ -13,7 +13,7 @@ from openapi.description.examples import KIND_SUMMARY
 from openapi.description.validation import Validator
 from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
 from reference_server.errors import ApiError, error_response, render_error, to_api_error
-from reference_server.http.served_contract import served_contract
+from reference_server.http.served_contract import TEXT_ONLY, served_contract
 from reference_server.request.chat_request import RequestReader
 
 DIALECTS = sorted(set(names().values()))
@@ -62,7 +62,7 @@ def test_an_error_has_the_status_and_the_fields_of_its_dialect(
     ],
 )
 def test_an_error_names_the_invalid_parameter(dialect: str, sent: dict[str, object], param: str) -> None:
-    contract = served_contract(load(dialect), bearer=False)
+    contract = served_contract(load(dialect), bearer=False, lacking=TEXT_ONLY)
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **sent}
     with pytest.raises(ApiError) as refused:
         RequestReader(contract, "m").read(orjson.dumps(body))

@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from openapi.contract.contract import names
-from tests.fuzz import client_runs, recorded_answers, server_cases
+from tests.fuzz import client_runs, media_files, recorded_answers, server_cases
 
-PARTS = ("all", "server", "recorded", "clients", "check", "load")
+PARTS = ("all", "server", "media", "recorded", "clients", "check", "load")
 
 
 def main() -> int:
@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("part", nargs="?", choices=PARTS, default="all")
     parser.add_argument("--cases", type=int, default=10_000, help="requests for each dialect")
     parser.add_argument("--responses", type=int, default=20_000, help="mutated answers for each command")
+    parser.add_argument("--files", type=int, default=1000, help="mutated media files")
     parser.add_argument("--dialect", action="append", choices=every, help="only this dialect (repeatable)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -25,9 +26,11 @@ def main() -> int:
     code = 0
     if arguments.part in ("all", "server"):
         code = server_cases.main(dialects, arguments.cases, arguments.seed)
+    if arguments.part in ("all", "media"):
+        code = max(code, media_files.main(arguments.files, arguments.seed))
     if arguments.part in ("all", "recorded"):
         code = max(code, recorded_answers.main(dialects, arguments.responses, arguments.seed))
-    if arguments.part not in ("server", "recorded"):
+    if arguments.part not in ("server", "media", "recorded"):
         kinds = [arguments.part] if arguments.part in ("check", "load") else ["check", "load"]
         code = max(code, client_runs.main(dialects, arguments.responses, arguments.seed, kinds))
     return code

@@ -12,7 +12,8 @@
           stop_from: {step: baseline, length: 4}
 
 In a step, `ask` is short for one user message. `times: N` repeats it N times, and `pieces` lists the texts that it
-consists of instead, each alone or in a list with the number of times that it is repeated. `below: {name: N}` sets a
+consists of instead, each alone or in a list with the number of times that it is repeated. In `messages`, a part
+`{media: NAME}` stands for a file of `conformance/plan/media`, in the form of the contract. `below: {name: N}` sets a
 field to the list of the numbers from 0 to N - 1, or with `bias: B` to an object with B for each of them. `raw` (a
 string) or `raw_hex` replaces the body. In a raw body `{model}` stands for the model, `{model-cut}` for its name without
 the last character, `{model-swapped}` for its name in the other case, `deep: N` appends N nested lists, and `blanks: N`
@@ -46,6 +47,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import yaml
 
 from conformance.errors import HarnessError
+from conformance.plan.media import MediaParts
 from conformance.plan.scenarios.fitting import NEUTRAL, Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.contract import ABSENT
@@ -193,7 +195,12 @@ def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterat
     if contract is None:
         yield from _all_steps(row, row["steps"], None, place)
         return
-    needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
+    media = MediaParts(contract)
+    needed = [
+        step
+        for step in row["steps"]
+        if set(step.get("needs", ())) <= _known(contract) and media.supports(step.get("messages"))
+    ]
     rows = [step for step in needed if _is_in_range(step, contract) and _is_demanded(step, contract)]
     kept: set[str] = set()
     for step in _all_steps(row, rows, contract, place):
@@ -284,7 +291,8 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         raise HarnessError(f"{place}: invalid step{_describe_stray(stray, STEP_KEYS)}")
     body = row.get("body")
     if not row.keys().isdisjoint(("ask", "pieces", "messages")):
-        messages = row.get("messages") or [{"role": "user", "content": _text_of(row)}]
+        given = row.get("messages")
+        messages = MediaParts(contract).insert(given) if given else [{"role": "user", "content": _text_of(row)}]
         body = {"messages": messages, **(body or {})}
     if body is not None:
         body |= {name: _first_tokens(number, row.get("bias")) for name, number in row.get("below", {}).items()}

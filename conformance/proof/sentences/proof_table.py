@@ -24,7 +24,7 @@ they are faults of the reference server.
 
 - proven: judged, and shown both ways
 - permitted: a MAY; a server that makes use of it is not reported
-- undeclared: about a capability that the reference server does not have, such as media
+- undeclared: about a capability that the reference server does not have
 - excluded: not judged. "attempted" means that requests were sent to the reference server with and without the
   behaviour, and that their responses do not show it; the attempt is recorded with the sentence
 """

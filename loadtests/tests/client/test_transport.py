@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from loadtests.client.clock import Clock
 from loadtests.client.event_loop import EventLoop
 from loadtests.client.held_bytes import HeldBytes
 from loadtests.client.transport import Caller, Endpoint
+from loadtests.measure.latency import answer_latencies
 from loadtests.measure.tally import Tally
 from loadtests.tests.scripted_server import DONE, GOOD, chunked, content, dripping, event, saying, serving
 from openapi.extra_headers import ExtraHeader
@@ -163,6 +165,42 @@ def test_a_request_that_is_never_read_ends_at_the_deadline_with_its_connection()
         with closing(Caller(endpoint, EventLoop(Clock()), deadline_s=0.3)) as caller:
             answers = [caller.call(b" " * 20_000_000, time.monotonic_ns()) for _ in "ab"]
     assert [("timeout", True)] * 2 == [(answer.failure, answer.connect_ns is not None) for answer in answers]
+
+
+def test_the_upload_of_a_large_request_ends_when_its_last_bytes_leave() -> None:
+    """The server reads the second half after a pause: a kernel that took all bytes at once would hide that."""
+    pause_s, size = 0.3, 8_000_000
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def read_slowly() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                left = size
+                while left > 0:
+                    left -= len(peer.recv(65_536))
+                    if left < size / 2:
+                        time.sleep(pause_s)
+                        break
+                while left > 0:
+                    left -= len(peer.recv(65_536))
+                peer.sendall(GOOD)
+                peer.recv(1)
+
+        thread = threading.Thread(target=read_slowly)
+        thread.start()
+        endpoint = Endpoint("127.0.0.1", listener.getsockname()[1], "/")
+        with closing(Caller(endpoint, EventLoop(Clock()))) as caller:
+            answer = caller.call(b" " * size, time.monotonic_ns())
+        thread.join()
+    assert (None, True) == (answer.failure, answer.uploaded_ns is not None)
+    latencies = dict(answer_latencies(answer))
+    assert latencies["UPLOAD"] >= 1000 * pause_s
+    assert latencies["TTFT"] == pytest.approx(latencies["UPLOAD"] + latencies["TTFT after upload"])
+
+
+def test_a_small_request_has_no_upload_time() -> None:
+    assert call(saying(GOOD)).uploaded_ns is None
 
 
 def test_an_answer_that_is_too_large_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

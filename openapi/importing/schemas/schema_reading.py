@@ -38,6 +38,7 @@ NOTES: Final = frozenset(
     {"title", "example", "examples", "readOnly", "writeOnly", "externalDocs", "xml", "$comment", "$id"}
     | {"$schema", "$defs", "definitions", "contentSchema"}
     | {"x-source", "x-interpretation", "x-capability", "x-neutral", "x-server-limits", "x-rule", "x-rules"}
+    | {"x-mediaKind", "x-mediaSources", "x-maxMedia", "x-uncounted"}
 )
 """Keywords that restrict no value; the extensions among them are notes of our own descriptions."""
 MACHINE_FORMATS: Final = frozenset({"float", "double", "decimal"})  # say no more than the type

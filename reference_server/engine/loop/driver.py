@@ -142,7 +142,11 @@ class Driver:
         self.sampler = Sampler(self._slots, self._runner.vocabulary_size)
         self._executor = StepExecutor(self._runner, self.sampler)
         self.scheduler = Scheduler(
-            self._slots, self._prefill_tokens, reuse=self._prefix_reuse, mixes=self._runner.ragged
+            self._slots,
+            self._prefill_tokens,
+            reuse=self._prefix_reuse,
+            mixes=self._runner.ragged,
+            release=self._runner.release,
         )
         self.generations: dict[Sequence, LocalGeneration] = {}
         self._prompts = PromptDescriptions(self._describe_prompt)

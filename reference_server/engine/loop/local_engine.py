@@ -15,6 +15,7 @@ from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
+from reference_server.engine.media import split_media
 from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
 from reference_server.engine.model.cache_plan import (
     BUDGET_SHARE,
@@ -30,6 +31,7 @@ from reference_server.engine.model.checkpoint_facts import CheckpointFacts, insp
 from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
 from reference_server.engine.model.runner import PROMPT_QUANTUM
 from reference_server.engine.model.verification import create_verified_runner
+from reference_server.engine.multimodal.embeddings import MediaEmbeddings, MediaPrompt, text_tokens
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reference_server.engine.model.model_runner import ModelRunner
+    from reference_server.engine.multimodal.model_inputs import InputTable
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
@@ -62,6 +65,7 @@ SMALL_MODEL_PARAMETERS = 50_000_000
 # Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
 GRAMMAR_CAPABILITIES = frozenset({"structured_output"})
+MEDIA_CAPABILITIES = frozenset({"media"})
 
 
 class LocalEngine(Engine):
@@ -103,6 +107,16 @@ class LocalEngine(Engine):
         self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
         if not self._grammar_compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
+        self._encoder = checkpoint.media_encoder if runner.keeps_prefixes else None  # it puts embeddings into the cache
+        self._media: MediaEmbeddings | InputTable
+        if checkpoint.processor is not None:
+            self.media = checkpoint.processor.needs if checkpoint.processor.needs.kinds else None
+            self._media = checkpoint.processor.inputs
+        else:
+            self.media = None if self._encoder is None else self._encoder.needs
+            self._media = runner.media = MediaEmbeddings(self._encoder.placeholder_id if self._encoder else -1)
+        if self.media is None:
+            self.lacking |= MEDIA_CAPABILITIES
         self._lark = LarkBuilder(self._vocabulary.control_ids)
         self._runner = runner
         self.slots = plan.slots
@@ -185,8 +199,14 @@ class LocalEngine(Engine):
                 torch.set_num_threads(threads or 1)
             keep_freed_memory()
             runner = create_verified_runner(
-                read.model, slots=plan.slots, max_model_len=plan.positions, exact=exact, traced=small
+                read.model,
+                slots=plan.slots,
+                max_model_len=plan.positions,
+                exact=exact,
+                traced=small,
+                inputs=None if read.processor is None else read.processor.inputs,
             )
+            read = read.with_probed_media(lambda prompt: _first_pass(runner, prompt))
         except CheckpointError as error:
             message = str(error)
             named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
@@ -226,7 +246,11 @@ class LocalEngine(Engine):
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        return self._checkpoint.chat.encode(messages, tools, template_kwargs)
+        ids = self._checkpoint.encode_chat(messages, tools, template_kwargs)
+        _, media = split_media(messages)
+        if not media or self._encoder is None or not isinstance(self._media, MediaEmbeddings):
+            return ids
+        return self._media.expand(ids, [self._media.add(medium, self._encoder.encode) for medium in media])
 
     def check_size(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
@@ -243,7 +267,8 @@ class LocalEngine(Engine):
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
             raise ValueError("the prompt is empty: at least one token is needed")
-        if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
+        media = prompt.named if isinstance(prompt, MediaPrompt) else ()
+        if min(prompt) < 0 or max(text_tokens(prompt), default=0) >= self.vocabulary_size:
             raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
         prompt = self._fit(prompt, params)
         if params.beam_search and params.width > min(self.slots, self.vocabulary_size):
@@ -266,17 +291,20 @@ class LocalEngine(Engine):
             predicted=None if params.predicted is None else self._encode_prediction(params.predicted),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
-        submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter())
+        submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter(), media=media)
         generation = LocalGeneration(submission, asyncio.get_running_loop())
         self._driver.submit(generation)
         return generation
 
     def _fit(self, prompt: list[int], params: SamplingParams) -> list[int]:
         """Return the prompt, truncated if the request asks for it; raise PromptTooLong."""
-        prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
-        if len(prompt) > self.max_model_len - 1:
-            raise PromptTooLong(len(prompt), self.max_model_len - 1)
-        return prompt
+        fitted = params.truncate_prompt(prompt, self.max_model_len - 1)
+        if len(fitted) < len(prompt) and isinstance(prompt, MediaPrompt) and prompt.is_whole:
+            raise ValueError("a prompt with media cannot be truncated: remove truncate_prompt_tokens, or shorten it")
+        if len(fitted) > self.max_model_len - 1:
+            media_tokens = len(fitted) - len(text_tokens(fitted))
+            raise PromptTooLong(len(fitted), self.max_model_len - 1, media_tokens=media_tokens)
+        return fitted
 
     def release_memory(self) -> None:
         return_freed_memory()
@@ -287,7 +315,7 @@ class LocalEngine(Engine):
 
     def _starts_in_reasoning(self, prompt: list[int], params: SamplingParams) -> bool:
         """Return whether the prompt ends inside reasoning that the request wants separately."""
-        return params.reasoning and self._vocabulary.ends_in_reasoning(prompt)
+        return params.reasoning and self._vocabulary.ends_in_reasoning(list(text_tokens(prompt)))
 
     def _create_matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
         """Return a matcher at the start of the grammar of a request; compiled grammars are cached."""
@@ -325,7 +353,10 @@ class LocalEngine(Engine):
         bits = "the same bits in any batch" if self._runner.exact else "bits that depend on the batch"
         slots = f"{self.plan.slots} slots of {self.plan.positions} positions{size}"
         way = "" if self._runner.keeps_prefixes else ", over the model's own cache, one sequence after another"
-        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}{way}".removeprefix("torch.")
+        media = self._checkpoint.describe_media()
+        return f"{self._checkpoint.model.dtype} ({self.choice.reason}), {slots}, {bits}{way}{media}".removeprefix(
+            "torch."
+        )
 
     def close(self) -> None:
         self._driver.close()
@@ -336,15 +367,16 @@ class LocalEngine(Engine):
         None comes before it for each part that is computed, after which the caller may do other work.
         """
         prompt, top = submission.prompt, submission.params.prompt_logprobs
-        text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
+        tokens = self._media.as_tokens(prompt)
+        text = self._checkpoint.tokenizer.decode(tokens, skip_special_tokens=False)
         name = self._vocabulary.token_text
         entries: list[tuple[RankedLogprob, ...] | None] = [None]
         for logits in self._runner.prompt_logits(prompt) if top is not None else ():
-            expected = prompt[len(entries) - 1 :]
+            expected = tokens[len(entries) - 1 :]
             rows = score_prompt([logits], expected, top or 0)
             entries += [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
             yield None
-        yield Prompt(tuple(prompt), text, None if top is None else tuple(entries))
+        yield Prompt(tuple(tokens), text, None if top is None else tuple(entries))
 
 
 def _find_budget(
@@ -363,3 +395,11 @@ def _find_budget(
     if facts.position_elements is None or cache_bytes is None:
         return None
     return CacheBudget(facts.position_elements * itemsize, cache_bytes)
+
+
+def _first_pass(runner: ModelRunner, prompt: list[int]) -> torch.Tensor:
+    """Return the logits after a prompt, and forget it."""
+    with torch.inference_mode():
+        logits = runner.prefill([prompt], [0])
+        runner.clear([0])
+        return logits

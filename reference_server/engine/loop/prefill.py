@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
 from reference_server.engine.loop.failures import is_out_of_memory, out_of_memory_error, release_memory, to_engine_error
+from reference_server.engine.multimodal.embeddings import text_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -70,7 +71,7 @@ class Prefiller:
                     complete.append((sequence, row))
                 elif sequence.prefilled == len(sequence.prompt) and (slot := sequence.slot) is not None:
                     try:
-                        self._sampler.reset_slot(slot, sequence.params, sequence.prompt)
+                        self._sampler.reset_slot(slot, sequence.params, text_tokens(sequence.prompt))
                     except Exception as error:
                         failures[sequence] = to_engine_error(error)
                         continue
@@ -85,19 +86,22 @@ class Prefiller:
         return PrefillResult(tuple(sequence for sequence, _ in complete), logits, failures)
 
     def _forward(self, chunks: Seq[_Chunk]) -> tuple[torch.Tensor, dict[int, EngineError]]:
-        """Return (logits after each chunk, out-of-memory errors by chunk).
+        """Return (logits after each chunk, errors by chunk).
 
-        If the chunks do not fit into memory together, each is computed alone.
+        If the chunks do not fit into memory together, each is computed alone. Where each has its own cache anyway, any
+        error concerns one prompt: media of a client can break a model that computes all others.
         """
         try:
             tokens = [chunk.tokens for chunk in chunks]
             return self._runner.prefill(tokens, [chunk.slot for chunk in chunks], [chunk.start for chunk in chunks]), {}
         except Exception as error:
-            if not is_out_of_memory(error):
+            short_of_memory = is_out_of_memory(error)
+            if not short_of_memory and self._runner.keeps_prefixes:
                 raise
             release_memory()
             if len(chunks) == 1:
-                return torch.zeros(1, self._runner.vocabulary_size), {0: out_of_memory_error(error)}
+                failure = out_of_memory_error(error) if short_of_memory else to_engine_error(error)
+                return torch.zeros(1, self._runner.vocabulary_size), {0: failure}
         results = [self._forward([chunk]) for chunk in chunks]
         errors = {row: failed[0] for row, (_, failed) in enumerate(results) if failed}
         return torch.cat([logits for logits, _ in results]), errors

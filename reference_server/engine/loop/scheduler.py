@@ -13,7 +13,7 @@ from reference_server.engine.loop.sequence import Sequence, SequenceStatus
 from reference_server.engine.model.prefix_cache import PrefixCache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PREFILL_TOKENS = 256
 
@@ -69,11 +69,19 @@ class Scheduler:
     reuse: whether a prompt reuses the longest prefix that it has in common with the row of any slot, free or in use.
     mixes: whether running sequences get their next tokens in the same pass as a prefill, instead of in alternation. The
         number of prompt tokens in such a pass follows from measured times.
+    release: called with the slot of each sequence that has ended.
     """
 
     def __init__(
-        self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True, mixes: bool = False
+        self,
+        slots: int,
+        prefill_tokens: int = PREFILL_TOKENS,
+        *,
+        reuse: bool = True,
+        mixes: bool = False,
+        release: Callable[[int], None] = lambda _slot: None,
     ) -> None:
+        self._release = release
         self._free = list(range(slots))  # a heap: taking the lowest slot first keeps the running rows adjacent
         self._mixes = mixes
         self._limit = PrefillLimit(prefill_tokens)
@@ -150,6 +158,7 @@ class Scheduler:
         else:
             self._running.remove(sequence)
         heapq.heappush(self._free, sequence.slot)
+        self._release(sequence.slot)
         sequence.slot = None
         sequence.status = SequenceStatus.FINISHED
 

@@ -10,6 +10,8 @@ from reference_server.engine.loop.sequence import Cancellation, SampledSequence,
 from reference_server.engine.sampling.sampler import derive_seed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence as Seq
+
     from reference_server.engine.protocol import Delta
     from reference_server.engine.text.transcript import AnswerSpec
 
@@ -21,10 +23,14 @@ class Submission:
     are released with the last token, the best answer's first.
 
     groups: sequences that must start together; samples are groups of one.
+    media: what the media ids of the prompt name; it exists as long as the request.
     """
 
-    def __init__(self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float) -> None:
+    def __init__(
+        self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float, media: Seq[object] = ()
+    ) -> None:
         self.prompt = prompt
+        self.media = media
         self.params = spec.params
         self.cancellation = Cancellation()
         self._ranked = self.params.ranked

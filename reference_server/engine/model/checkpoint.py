@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import tokenizers
 
 from reference_server.engine.device import load_npu, torch
-from reference_server.engine.model.checkpoint_kind import require_supported_kind
+from reference_server.engine.media import split_media
+from reference_server.engine.model.checkpoint_kind import reads_media, require_supported_kind
+from reference_server.engine.multimodal.opening import OpenedMedia, open_media
+from reference_server.engine.multimodal.probe import probe_kinds
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
+from reference_server.engine.text.template import create_render, template_source
 from reference_server.engine.tools.tool_format import detect_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from reference_server.engine.multimodal.encoder import MediaEncoder
+    from reference_server.engine.multimodal.probe import FirstPass
+    from reference_server.engine.multimodal.processor_encoder import ProcessorEncoder
     from reference_server.engine.tools.tool_format import ToolFormat
 
-# Parameters of transformers' apply_chat_template that are not template variables.
-RESERVED_ARGUMENTS = {
-    "chat_template",
-    "conversation",
-    "max_length",
-    "padding",
-    "return_assistant_tokens_mask",
-    "return_dict",
-    "return_tensors",
-    "sanitize_control_tokens",
-    "tokenize",
-    "tokenizer_kwargs",
-    "tools",
-    "truncation",
-}
 SAMPLING_DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 BATCH_DEPENDENT_ROPES = {"dynamic", "longrope"}
 
@@ -46,6 +38,9 @@ class Checkpoint:
     model: a transformers causal language model in evaluation mode, on its device.
     sampling_defaults: values of generation_config.json, by their names in SamplingParams.
     tool_format: the format in which its chat template writes tool calls; None if unknown.
+    media_encoder: of a vision-language model whose configuration describes its inputs.
+    processor: of any other vision-language model; `model` is the whole of it.
+    media_refusal: why a vision-language model reads text alone, or takes not every kind of media.
     """
 
     model: Any
@@ -54,6 +49,50 @@ class Checkpoint:
     eos_token_ids: frozenset[int]
     tool_format: ToolFormat | None
     sampling_defaults: Mapping[str, float]
+    media_encoder: MediaEncoder | None = None
+    processor: ProcessorEncoder | None = None
+    media_refusal: str | None = None
+
+    def encode_chat(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """Return the prompt for a conversation, with the media in it as the processor writes them, if there is one.
+
+        For the arguments see `ChatEncoder.encode`. Raises ChatTemplateError.
+        """
+        bare, media = split_media(messages)
+        rendered = self.chat.render(bare, tools, template_kwargs)
+        if self.processor is None:
+            return rendered.encode()
+        if not media:
+            return rendered.encode(is_surrounded=self.processor.adds_surrounding_tokens(rendered.text))
+        return self.processor.encode(
+            rendered.text, media, lambda text, is_surrounded: rendered.encode(text, is_surrounded=is_surrounded)
+        )
+
+    def with_probed_media(self, first_pass: FirstPass) -> Checkpoint:
+        """Return this checkpoint with the kinds of media that were tried with success; see `probe_kinds`."""
+        if self.processor is None:
+            return self
+        kinds, refused = probe_kinds(self.processor.needs, self.encode_chat, first_pass)
+        reasons = [f"{kind}: {reason}" for kind, reason in sorted(refused.items())]
+        if self.media_refusal is not None:
+            reasons.append(self.media_refusal)
+        if not kinds and not reasons:
+            reasons.append("its processor takes none")
+        restricted = self.processor.restricted_to(kinds)
+        return replace(self, processor=restricted, media_refusal="; ".join(reasons) or None)
+
+    def describe_media(self) -> str:
+        """Return a clause about media for a line of a log; empty for a model that reads text."""
+        kinds = () if self.processor is None else sorted(self.processor.needs.kinds)
+        clauses = [f"{' and '.join(kinds)} through its processor"] if kinds else []
+        if self.media_refusal is not None:
+            clauses.append(f"{'other ' if kinds else ''}media are refused ({self.media_refusal})")
+        return "".join(f", {clause}" for clause in clauses)
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
@@ -67,31 +106,29 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         raise CheckpointError(f"{path} contains no config.json: expected a directory in transformers' format")
     require_supported_kind(path)
     tokenizer, model = _read(path, dtype)
+    sees = reads_media(path)
+    opened = open_media(path, model, tokenizer) if sees else OpenedMedia(model)
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
     for config in (model.generation_config, model.config):
         listed = getattr(config, "eos_token_id", None)
         ends |= set(listed) if isinstance(listed, list) else {listed}
     with torch.inference_mode():
-        model = model.to(device)
+        model.to(device).eval()
     backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_padding()
     backend.no_truncation()
-
-    def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, arguments: Mapping[str, Any]) -> str:
-        if reserved := sorted(arguments.keys() & RESERVED_ARGUMENTS):
-            raise ValueError(f"the template argument {reserved[0]} is reserved: remove it")
-        options = {"add_generation_prompt": True, **arguments}
-        text: str = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, **options)
-        return text
-
+    render = create_render(tokenizer, any_content=sees)
     return Checkpoint(
-        model=model.eval(),
+        model=opened.model,
         tokenizer=backend,
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
-        tool_format=detect_format(_template_source(tokenizer.chat_template)),
+        tool_format=detect_format(template_source(tokenizer.chat_template)),
         sampling_defaults=_read_sampling_defaults(path, model.generation_config),
+        media_encoder=opened.encoder,
+        processor=opened.processor,
+        media_refusal=opened.media_refusal,
     )
 
 
@@ -109,22 +146,18 @@ def _read_sampling_defaults(path: Path, config: Any) -> dict[str, float]:
     return defaults
 
 
-def _template_source(template: str | dict[str, str]) -> str:
-    """Return the source of a chat template; some checkpoints have several, by name."""
-    return template if isinstance(template, str) else "\n".join(template.values())
-
-
 def _read(path: Path, dtype: str) -> tuple[Any, Any]:
     """Return the tokenizer and the model of a directory, loaded by transformers with every weight present."""
     load_npu()  # transformers checks for it on import
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging
 
     shows_progress = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # a server writes log lines, not progress bars
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loader = AutoModelForImageTextToText if reads_media(path) else AutoModelForCausalLM
+        model, report = loader.from_pretrained(
             path,
             dtype=dtype,
             local_files_only=True,

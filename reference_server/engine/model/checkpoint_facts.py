@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reference_server.engine.device import load_npu, torch
 from reference_server.engine.model.cache_plan import DEFAULT_POSITIONS
-from reference_server.engine.model.checkpoint_kind import find_position_limit
+from reference_server.engine.model.checkpoint_kind import find_position_limit, reads_media
 from reference_server.engine.model.kv_cache import LayerShape, find_layer_shapes
 from reference_server.engine.protocol import CheckpointError
 
@@ -55,13 +55,14 @@ def inspect_checkpoint(path: Path) -> CheckpointFacts | None:
     None if no such model can be created; loading then tells why, or succeeds.
     """
     load_npu()  # transformers checks for it on import
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
     try:
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         stored = config.get_text_config().dtype or _stored_dtype(path)
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(config, trust_remote_code=False).eval()
+            loader = AutoModelForImageTextToText if reads_media(path) else AutoModelForCausalLM
+            model = loader.from_config(config, trust_remote_code=False).eval()
         return replace(CheckpointFacts.of_model(model), dtype=stored)
     except Exception as error:  # a broken file or an unusual model can raise any exception
         _log.info("nothing is known about %s before it is loaded: %s", path, error)

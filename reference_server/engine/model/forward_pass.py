@@ -46,10 +46,20 @@ class ForwardPass(torch.nn.Module):
 
     leading: whether to read the first rows of the cache in place, instead of the rows written.
     linear: computes the products with the model's matrices; None: the model does.
+    embedded: whether the input is embeddings [rows, tokens, width] instead of ids.
     """
 
-    def __init__(self, model: Any, masks: AttentionMasks, *, leading: bool, linear: PackedLinear | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        masks: AttentionMasks,
+        *,
+        leading: bool,
+        linear: PackedLinear | None = None,
+        embedded: bool = False,
+    ) -> None:
         super().__init__()
+        self._input = "inputs_embeds" if embedded else "input_ids"
         self._base = model.base_model
         self._head = LMHead(model)
         self._masks = masks
@@ -79,7 +89,7 @@ class ForwardPass(torch.nn.Module):
         masks = self._masks(mask, positions)
         with self._linear:
             hidden = self._base(
-                input_ids=ids, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
+                **{self._input: ids}, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
             ).last_hidden_state
             logits: torch.Tensor = self._head(hidden.flatten(0, 1)[ends])
         return logits

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.device import torch
+    from reference_server.engine.multimodal.embeddings import MediaEmbeddings
 
 
 class ModelRunner(Protocol):
@@ -18,6 +19,7 @@ class ModelRunner(Protocol):
     ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     keeps_prefixes: whether a prompt may come in several pieces, and begin with what another slot has stored.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
+    media: embeddings of media; set when the engine is created.
     """
 
     exact: bool
@@ -26,6 +28,7 @@ class ModelRunner(Protocol):
     max_model_len: int
     vocabulary_size: int
     on_pass_start: Callable[[], None]
+    media: MediaEmbeddings | None
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor: ...
 
@@ -36,5 +39,7 @@ class ModelRunner(Protocol):
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None: ...
 
     def clear(self, slots: Seq[int]) -> None: ...
+
+    def release(self, slot: int) -> None: ...
 
     def reset(self) -> None: ...

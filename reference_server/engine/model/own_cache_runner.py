@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.runner import LOGITS_BLOCK
@@ -12,6 +13,12 @@ from reference_server.engine.model.runner import LOGITS_BLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
+
+    from reference_server.engine.multimodal.embeddings import MediaEmbeddings
+    from reference_server.engine.multimodal.model_inputs import InputTable, ModelInputs
+
+ENCODER_INPUTS: Final = ("pixel_", "input_features")
+"""Names of what only the first pass reads; it can be larger than the cache."""
 
 
 @dataclass(slots=True)
@@ -29,17 +36,24 @@ class OwnCacheRunner:
     sequence is computed alone: it gets the same bits whatever else runs, and a step of eight sequences takes eight
     times as long.
 
+    inputs: what a processor made of the media of prompts. The model then also gets positions, as `generate` sets them.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
     """
 
-    def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
+    def __init__(self, model: Any, *, slots: int, max_model_len: int, inputs: InputTable | None = None) -> None:
         self.exact = True
         self.keeps_prefixes = False
+        self.media: MediaEmbeddings | None = None
         self.ragged = False
         self.max_model_len = max_model_len
         self.on_pass_start: Callable[[], None] = _do_nothing
         self.vocabulary_size: int = model.get_output_embeddings().weight.shape[0]
         self._model = model
+        self._inputs = inputs
+        self._accepted = {
+            *inspect.signature(model.forward).parameters,
+            *inspect.signature(model.prepare_inputs_for_generation).parameters,
+        }
         self._device: torch.device = model.device
         self._states: list[_State | None] = [None] * slots
 
@@ -83,6 +97,10 @@ class OwnCacheRunner:
         for slot in slots:
             self._states[slot] = None
 
+    def release(self, slot: int) -> None:
+        """Free the memory of a sequence that has ended."""
+        self._states[slot] = None
+
     def reset(self) -> None:
         """Forget everything."""
         self.clear(range(len(self._states)))
@@ -107,14 +125,39 @@ class OwnCacheRunner:
         is_first, state.length = not state.length, state.length + len(tokens)
         mask = arguments["attention_mask"]
         arguments["attention_mask"] = torch.cat([mask, mask.new_ones(1, state.length - mask.shape[1])], dim=1)
-        ids = torch.tensor([tokens], device=self._device)
+        ids = torch.tensor([tokens if self._inputs is None else self._inputs.as_tokens(tokens)], device=self._device)
+        if is_first and self._inputs is not None:
+            arguments |= self._prepare_first(ids, self._inputs.find(tokens), arguments)
         inputs = model.prepare_inputs_for_generation(
             ids, next_sequence_length=len(tokens), is_first_iteration=is_first, **arguments
         )
         outputs = model(**inputs, return_dict=True)
-        state.arguments = model._update_model_kwargs_for_generation(outputs, arguments)
+        state.arguments = {
+            name: value
+            for name, value in model._update_model_kwargs_for_generation(outputs, arguments).items()
+            if not name.startswith(ENCODER_INPUTS)
+        }
         logits: torch.Tensor = outputs.logits[0]
         return logits
+
+    def _prepare_first(
+        self, ids: torch.Tensor, inputs: ModelInputs | None, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the first pass over a prompt takes more than its tokens: the media, and their positions."""
+        model = self._model
+        added: dict[str, Any] = {}
+        for name, value in (inputs.arguments if inputs is not None else {}).items():
+            if name in self._accepted:
+                added[name] = self._place(value)
+        if "position_ids" in self._accepted:
+            added["position_ids"] = model._prepare_position_ids_for_generation(ids, {**arguments, **added})
+        return added
+
+    def _place(self, value: Any) -> Any:
+        """Return a value for the model: on its device, and in its type if it is a number with a fraction."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
 
 
 def _do_nothing() -> None:

@@ -121,7 +121,7 @@ class RaggedPass(TorchFunctionMode):
         self._groups = _form_groups(pieces)
         self._layer = -1
         self._attended = 0
-        self.ids = torch.tensor([token for piece in pieces for token in piece.tokens])
+        self.tokens = [token for piece in pieces for token in piece.tokens]
         self._rows = torch.tensor([piece.slot for piece in pieces for _ in piece.tokens])
         self.positions = torch.tensor([at for piece in pieces for at in range(piece.start, piece.end)])
         lengths = torch.tensor([len(piece.tokens) for piece in pieces])
@@ -135,23 +135,25 @@ class RaggedPass(TorchFunctionMode):
         self._attended += 1
         scale = (options or {}).get("scale")
         # transformers folds the heads of a single token in another way: the order is the same
-        queries = arguments[0].reshape(-1, len(self.ids), arguments[0].shape[-1])
+        queries = arguments[0].reshape(-1, len(self.tokens), arguments[0].shape[-1])
         keys, values = self._keys[self._layer], self._values[self._layer]
         parts = [group.attend(queries[:, group.tokens], keys, values, scale) for group in self._groups]
         return (parts[0] if len(parts) == 1 else torch.cat(parts, 1))[None]
 
-    def run(self, model: Any, head: torch.nn.Module, linear: Any) -> torch.Tensor:
+    def run(self, model: Any, head: torch.nn.Module, linear: Any, embedded: torch.Tensor | None = None) -> torch.Tensor:
         """Return the logits [pieces, vocabulary] after each piece.
 
         linear: the context that computes the products with the model's matrices.
+        embedded: embeddings [tokens, width], if some tokens are positions of media.
 
         Raises RuntimeError if a layer does not attend as expected.
         """
-        tokens = len(self.ids)
+        tokens = len(self.tokens)
+        given = {"input_ids": torch.tensor([self.tokens])} if embedded is None else {"inputs_embeds": embedded[None]}
         unused_mask = torch.ones(1, 1, tokens, tokens, dtype=torch.bool)  # keeps the model from creating one
         with linear, self:
             hidden = model.base_model(
-                input_ids=self.ids[None],
+                **given,
                 position_ids=self.positions[None],
                 attention_mask=unused_mask,
                 cache=self,

@@ -20,6 +20,7 @@ from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
+from reference_server.engine.multimodal.embeddings import MediaEmbeddings, is_media_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,6 +58,9 @@ class Runner:
 
     on_pass_start: Callable[[], None]
 
+    media: MediaEmbeddings | None = None
+    """Of a vision-language model; set when the engine is created."""
+
     def __init__(
         self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None, exact: bool = True
     ) -> None:
@@ -89,6 +93,7 @@ class Runner:
         self._stored = (*self._cache.keys, *self._cache.values)
         self._prefill_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear)
+        self._embedded_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear, embedded=True)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._linear = linear or nullcontext()
         self.ragged = not padded and self.masks == AttentionMasks(None, frozenset(), None)
@@ -128,7 +133,8 @@ class Runner:
         last = [row * length + len(piece) - 1 for row, piece in enumerate(pieces)]
         last += [0] * (max(self._row_quantum, count) - len(pieces))
         packed = [*first_positions, *[0] * idle, *slots, *[self._rows] * idle, *last]
-        for piece in pieces:
+        embedded = self._embed([piece[at] if at < len(piece) else 0 for piece in pieces for at in range(length)])
+        for piece in pieces if embedded is None else [[0] * length] * len(pieces):
             packed += [*piece, *[0] * (length - len(piece))]
         tensor = torch.tensor(packed + [0] * (idle * length)).to(self._device)
         at, rows, ends, ids = torch.split(tensor, [count, count, len(last), count * length])
@@ -139,7 +145,12 @@ class Runner:
         read = self._round_up(context, self._prefill_quantum(context), self._capacity)
         ids, mask = ids.view(count, length), self._mask(positions, read)
         self.on_pass_start()
-        logits = self._prefill_pass(ids, positions, rows, mask, ends, *self._stored)
+        run: PassFunction = self._prefill_pass
+        if embedded is not None:
+            shaped = embedded.view(len(pieces), length, -1)
+            ids = torch.cat([shaped, shaped.new_zeros(idle, *shaped.shape[1:])])
+            run = self._embedded_pass
+        logits = run(ids, positions, rows, mask, ends, *self._stored)
         return _to_cpu_float32(logits, list(range(len(pieces))))
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
@@ -168,7 +179,7 @@ class Runner:
         order = arrange(pieces)
         ragged_pass = RaggedPass(self._stored, [pieces[at] for at in order])
         self.on_pass_start()
-        logits = ragged_pass.run(self._model, self._head, self._linear)
+        logits = ragged_pass.run(self._model, self._head, self._linear, self._embed(ragged_pass.tokens))
         return _to_cpu_float32(logits, sorted(range(len(order)), key=order.__getitem__))
 
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
@@ -180,11 +191,23 @@ class Runner:
 
         cache = DynamicCache(config=self._model.config)
         for begin in range(0, len(prompt), LOGITS_BLOCK):
-            ids = torch.tensor([prompt[begin : begin + LOGITS_BLOCK]], device=self._device)
+            block = list(prompt[begin : begin + LOGITS_BLOCK])
+            embedded = self._embed(block)
+            given = (
+                {"input_ids": torch.tensor([block], device=self._device)}
+                if embedded is None
+                else {"inputs_embeds": embedded[None]}
+            )
             with self._own_linear:
-                hidden = self._model.base_model(input_ids=ids, cache=cache, use_cache=True).last_hidden_state[0]
+                hidden = self._model.base_model(**given, cache=cache, use_cache=True).last_hidden_state[0]
                 logits = self._head(hidden)
             yield logits.to("cpu", torch.float32)
+
+    def _embed(self, ids: Seq[int]) -> torch.Tensor | None:
+        """Return embeddings [tokens, width] if some of the tokens are positions of media, else None."""
+        if self.media is None or not any(map(is_media_id, ids)):
+            return None
+        return self.media.embed(ids, self._model.get_input_embeddings())
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Copy the first `length` positions between slots; moves: (from, to), no slot is both."""
@@ -194,6 +217,9 @@ class Runner:
     def clear(self, slots: Seq[int]) -> None:
         """Zero the slots' rows."""
         self._cache.clear(torch.tensor(slots).to(self._device))
+
+    def release(self, slot: int) -> None:
+        """Keep the rows of a sequence that has ended: later prompts may begin with the same tokens."""
 
     def reset(self) -> None:
         """Zero all rows."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.model.model_runner import ModelRunner
+    from reference_server.engine.multimodal.model_inputs import InputTable
 
 UNSUPPORTED = "has an architecture that is not supported"
 MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
@@ -25,7 +26,13 @@ _log = logging.getLogger(__name__)
 
 
 def create_verified_runner(
-    model: Any, *, slots: int, max_model_len: int, exact: bool = False, traced: bool = True
+    model: Any,
+    *,
+    slots: int,
+    max_model_len: int,
+    exact: bool = False,
+    traced: bool = True,
+    inputs: InputTable | None = None,
 ) -> ModelRunner:
     """Return a runner whose logits agree with those of the model's own forward pass.
 
@@ -34,11 +41,17 @@ def create_verified_runner(
     exact: see Runner; a model that is small enough for packed copies of its matrices is always exact. Any other gives
         up its own matrices for packed ones unless it has to be exact.
     traced: whether passes are replaced by graphs where possible, which takes the time of some passes.
+    inputs: what a processor makes of media. Where such a model places and masks them is only known to its own methods,
+        so its own cache is used.
 
     Raises CheckpointError if the cache does not fit the memory, or the model does not continue its own sequences; its
     message continues the name of the checkpoint.
     """
     with torch.inference_mode():
+        if inputs is not None:
+            if not _continues_sequences(model, max_model_len):
+                raise CheckpointError(f"{UNSUPPORTED} (it does not continue its own sequences): use another")
+            return OwnCacheRunner(model, slots=slots, max_model_len=max_model_len, inputs=inputs)
         try:
             return _create_slot_runner(model, slots, max_model_len, exact=exact, traced=traced)
         except CacheTooLarge:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,28 @@ Render = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None, Mapping[st
 
 PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedChat:
+    """The text that a chat template made of a conversation, with marks in the user's text.
+
+    is_surrounded: whether the request wants the tokens that the tokenizer puts around any text; None: it does not say.
+    """
+
+    encoder: ChatEncoder
+    text: str
+    mark: str
+    is_surrounded: bool | None
+
+    def encode(self, text: str | None = None, *, is_surrounded: bool = False) -> list[int]:
+        """Return the tokens of the text, or of one made of it; raise ChatTemplateError.
+
+        is_surrounded: if the request does not say it.
+        """
+        if self.is_surrounded is not None:
+            is_surrounded = self.is_surrounded
+        return self.encoder.tokenize(self.text if text is None else text, self.mark, is_surrounded=is_surrounded)
 
 
 class ChatEncoder:
@@ -57,26 +80,40 @@ class ChatEncoder:
         template_kwargs: arguments of the template, except `add_special_tokens`: whether to add the tokens that the
             tokenizer puts around any text.
         """
-        template_kwargs = dict(template_kwargs or {})
-        before, after = self._surrounding if template_kwargs.pop("add_special_tokens", False) else ([], [])
-        return [*before, *self._encode(messages, tools, template_kwargs), *after]
+        return self.render(messages, tools, template_kwargs).encode()
 
-    def _encode(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, template_kwargs: Mapping[str, Any]
-    ) -> list[int]:
+    def render(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> RenderedChat:
+        """Return the text of the chat template; raise ChatTemplateError. For the arguments see `encode`."""
+        options = dict(template_kwargs or {})
+        is_surrounded: bool | None = options.pop("add_special_tokens", None)
         try:
-            mark = _unused_mark([messages, tools, template_kwargs])
+            mark = _unused_mark([messages, tools, options])
             text = self._render(
                 [self._mark_message(message, mark) for message in messages],
                 _mark_strings(tools, self._all, mark),
-                _mark_strings(template_kwargs, self._all, mark),
+                _mark_strings(options, self._all, mark),
             )
             text.encode()  # raises for a lone surrogate
         except Exception as error:  # a template can raise any exception
             raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
+        return RenderedChat(self, text, mark, is_surrounded)
+
+    def tokenize(self, text: str, mark: str, *, is_surrounded: bool) -> list[int]:
+        """Return the tokens of a rendered text, in which the marks have not been changed.
+
+        is_surrounded: whether to add the tokens that the tokenizer puts around any text.
+        """
+        before, after = self._surrounding if is_surrounded else ([], [])
         if mark in text:
-            return [token_id for piece in self._split(text, mark) for token_id in self._encode_piece(piece, mark)]
-        return _encode_text(self._tokenizer, text)
+            ids = [token_id for piece in self._split(text, mark) for token_id in self._encode_piece(piece, mark)]
+        else:
+            ids = _encode_text(self._tokenizer, text)
+        return [*before, *ids, *after]
 
     def _mark_message(self, message: dict[str, Any], mark: str) -> Any:
         return _mark_strings(message, self._special if message.get("role") == ASSISTANT else self._all, mark)

@@ -17,7 +17,7 @@ from openapi.contract.contract import load
 from openapi.description.description import describe
 from openapi.description.validation import Validator
 from openapi.stream.event_order import walk
-from reference_server.http.served_contract import UNSUPPORTED_CAPABILITIES, served_contract
+from reference_server.http.served_contract import TEXT_ONLY, UNSUPPORTED_CAPABILITIES, served_contract
 from reference_server.tests.app_client import DIALECTS, KEY, body, client, events
 from reference_server.tests.scripted_engine import ScriptedEngine
 
@@ -30,7 +30,7 @@ def text_of(events: list[str]) -> str:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_plain_response_and_a_stream_have_the_same_content(dialect: str) -> None:
-    validator = Validator(served_contract(load(dialect), bearer=False))
+    validator = Validator(served_contract(load(dialect), bearer=False, lacking=TEXT_ONLY))
     with client(dialect) as (http, path):
         plain = http.post(path, json=body())
         streamed = http.post(path, json=body(stream=True))
@@ -175,7 +175,7 @@ def test_a_body_far_beyond_the_limit_is_refused_while_it_arrives() -> None:
 def test_the_description_matches_the_served_contract() -> None:
     with client() as (http, _):
         described = http.get("/openapi.json").json()
-    served = replace(served_contract(load("mindie"), bearer=False), default_model="tiny")
+    served = replace(served_contract(load("mindie"), bearer=False, lacking=TEXT_ONLY), default_model="tiny")
     expected = json.loads(json.dumps(describe(served.with_server_limits())))
     expected["components"]["schemas"]["ChatCompletionRequest"]["properties"]["model"]["enum"] = ["tiny"]
     assert described == expected

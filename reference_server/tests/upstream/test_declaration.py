@@ -12,7 +12,7 @@ from openapi.contract.parameter import ABSENT, Keyword
 from openapi.description.body_request import BodyRequest
 from openapi.description.validation import Validator
 from reference_server.errors import ApiError
-from reference_server.http.served_contract import describe_served, served_contract
+from reference_server.http.served_contract import TEXT_ONLY, describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
 from reference_server.upstream.capabilities import narrow_contract, neutral_values
 from reference_server.upstream.kind import FILES, load_kind
@@ -39,7 +39,7 @@ class Gateway:
         contract = load(dialect)
         self.kind = load_kind(kind)
         narrowed = narrow_contract(contract, self.kind)
-        self.served = served_contract(narrowed, bearer=contract.auth == "bearer")
+        self.served = served_contract(narrowed, bearer=contract.auth == "bearer", lacking=TEXT_ONLY)
         self._neutral = neutral_values(contract)
         self._counts_each = contract.stream.usage == "with-finish"
         self._reader = RequestReader(self.served, "tiny", parsed_arguments=False)

@@ -254,6 +254,24 @@ class TestOneRequest:
         assert [first, second, len(third)] == [expected, expected, 5]
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
+    def test_a_prompt_that_breaks_a_model_with_a_cache_for_each_sequence_ends_alone(
+        self,
+        engine: LocalEngine,
+        short_of_memory: Callable[[Exception], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        expected = asyncio.run(collect(engine, [2, 3]))
+        short_of_memory(RuntimeError("shapes do not fit"))
+        monkeypatch.setattr(engine._runner, "keeps_prefixes", False)
+
+        async def scenario() -> Any:
+            return await asyncio.gather(*(collect(engine, prompt) for prompt in ([2, 3], [1] * 40, [2, 3])))
+
+        first, failed, second = asyncio.run(scenario())
+        assert isinstance(failed, EngineError)
+        assert [first, second] == [expected, expected]
+        assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
+
     def test_all_choices_of_a_prompt_without_memory_fail_together(
         self, engine: LocalEngine, short_of_memory: Callable[[Exception], None]
     ) -> None:

@@ -1,0 +1,236 @@
+"""Checks of images, videos and audio: they are accepted, they reach the model, and broken ones are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.acceptance import is_refused
+from conformance.judge.applicability import in_scenario, summarize, why_no_response, why_unanswered
+from conformance.judge.token_counts import comparable_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+
+def _require_answers(exchanges: Mapping[str, Exchange], context: Context) -> None:
+    """Raise NotExercised if the server refused a request, which another check reports; NotObserved for a failure."""
+    for exchange in exchanges.values():
+        if is_refused(exchange, context.contract):
+            raise NotExercised(f"{exchange.id} was refused ({summarize(exchange)})")
+        if reason := why_unanswered(exchange):
+            raise NotObserved(reason)
+
+
+def _words(exchange: Exchange) -> str:
+    return " ".join((exchange.content() or "").split()).casefold().strip(" .!")
+
+
+def _tell_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Yield a finding if two different media get one answer."""
+    _require_answers(exchanges, context)
+    (first, one), (second, other) = exchanges.items()
+    if _words(one) == _words(other):
+        yield Finding(
+            f"/{second}/choices/0/message/content", f"another answer than to {first}", repr(other.content())[:200]
+        )
+
+
+def _count_more(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Yield a finding unless each prompt counts more tokens than the one before."""
+    _require_answers(exchanges, context)
+    counts = {name: comparable_counts(exchange)[0] for name, exchange in exchanges.items()}
+    (_, fewer), (name, more) = counts.items()
+    if more <= fewer:
+        yield Finding(f"/{name}/usage/prompt_tokens", f"more than {fewer}", str(more))
+
+
+@check("media.image-answered", on=in_scenario("media-image", "image-[rb]*"))
+def image_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request with an image as a base64-encoded JPG is answered, whether it comes before or after the text."""
+    if why_unanswered(exchange):
+        yield Finding("/status", "an answer", summarize(exchange))
+
+
+@relation("media.images-told-apart", over=("image-red", "image-blue"))
+def images_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue image has two answers: the image reaches the model.
+
+    Servers that do not support a part often drop it silently, and the model then guesses from the question alone.
+    """
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.images-told-apart-in-streams", over=("image-red-streamed", "image-blue-streamed"))
+def images_are_told_apart_in_streams(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue image has two answers also in streams."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.order-kept", over=("images-red-blue", "images-blue-red"))
+def order_of_images_is_kept(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The question about the first of two images has another answer if they change places."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.history-kept", over=("image-red-earlier", "image-blue-earlier"))
+def image_of_an_earlier_turn_is_kept(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The question about an image of an earlier turn depends on that image: it still reaches the model."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.image-counted", over=("image-none", "image-red"))
+def image_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """An image adds to prompt_tokens."""
+    yield from _count_more(exchanges, context)
+
+
+@relation("media.each-image-counted", over=("image-red", "images-red-blue"))
+def each_image_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A second image adds to prompt_tokens again."""
+    yield from _count_more(exchanges, context)
+
+
+@relation("media.streamed-as-plain", over=("image-red", "image-red-streamed"))
+def streamed_answer_is_the_plain_one(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The same greedy request about an image has the same answer streamed."""
+    _require_answers(exchanges, context)
+    repeated = context.repetition()
+    if repeated is not None and not repeated.mostly and not repeated.always:
+        raise NotExercised("greedy answers of this server do not repeat")
+    plain, streamed = exchanges.values()
+    if plain.content() != streamed.content():
+        yield Finding(
+            "/image-red-streamed/choices/0/message/content", repr(plain.content())[:200], repr(streamed.content())[:200]
+        )
+
+
+@check("media.twenty-accepted", on=in_scenario("media-number", "images-twenty"))
+def twenty_images_are_accepted(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request with twenty images is answered."""
+    if why_unanswered(exchange):
+        yield Finding("/status", "an answer", summarize(exchange))
+
+
+@check("media.more-refused", on=in_scenario("media-number", "images-twenty-one"))
+def more_images_are_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A request with more than twenty images is refused, not answered without some of them."""
+    yield from _refused(exchange, context)
+
+
+@check("media.broken-refused", on=in_scenario("media-broken"))
+def broken_image_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An image that is cut off, empty or no image at all is refused as the client's error, never answered."""
+    yield from _refused(exchange, context)
+
+
+@check("media.no-server-error", on=in_scenario("media-unusual"))
+def unusual_image_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An animation, gigapixels or another format than declared: answered, or refused as the client's error.
+
+    A server that decodes without a look at the header fails, or takes gigabytes of memory.
+    """
+    yield from _answered_or_refused(exchange)
+
+
+@relation("media.videos-told-apart", over=("video-red", "video-blue"))
+def videos_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue video has two answers: the video reaches the model."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.video-counted", over=("video-none", "video-red"))
+def video_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A video adds to prompt_tokens."""
+    yield from _count_more(exchanges, context)
+
+
+@relation("media.audio-told-apart", over=("audio-low", "audio-high"))
+def tones_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a low and a high tone has two answers: the audio reaches the model."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.audio-counted", over=("audio-none", "audio-high"))
+def audio_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """An audio file adds to prompt_tokens."""
+    yield from _count_more(exchanges, context)
+
+
+@check("media.url-fetched", on=in_scenario("media-url", "url-image-*"))
+def image_behind_a_url_is_fetched(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request with the URL of an image, a JPG or PNG, is answered."""
+    if why_unanswered(exchange):
+        yield Finding("/status", "an answer", summarize(exchange))
+
+
+@relation("media.url-images-told-apart", over=("url-image-red", "url-image-blue"))
+def images_behind_urls_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue image behind URLs has two answers: the images are fetched."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.url-videos-told-apart", over=("url-video-red", "url-video-blue"))
+def videos_behind_urls_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue video behind URLs has two answers: the videos are fetched."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.url-audio-told-apart", over=("url-audio-low", "url-audio-high"))
+def tones_behind_urls_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a low and a high tone behind URLs has two answers: the audio files are fetched."""
+    yield from _tell_apart(exchanges, context)
+
+
+@check("media.bad-url-refused", on=in_scenario("media-url-broken"))
+def url_without_an_image_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The URL of a missing file, or of something other than an image, is refused as the client's error."""
+    yield from _refused(exchange, context)
+
+
+@check("media.url-no-server-error", on=in_scenario("media-url-unusual"))
+def unusual_url_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The URL of a redirect, or of another format than its name says, is answered or refused as the client's error."""
+    yield from _answered_or_refused(exchange)
+
+
+@relation("media.largest-image-accepted", over=("size-image-small", "size-image-largest"))
+def image_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """An image of exactly the size limit is accepted, as the same image of a few bytes is."""
+    yield from _large_as_small(exchanges, context)
+
+
+@relation("media.largest-audio-accepted", over=("size-audio-small", "size-audio-largest"))
+def audio_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """An audio file of exactly the size limit is accepted, as the same file of a few bytes is."""
+    yield from _large_as_small(exchanges, context)
+
+
+@check("media.larger-refused", on=in_scenario("media-size", "size-*-above"))
+def file_beyond_the_limit_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A file of one byte more than the size limit is refused."""
+    yield from _refused(exchange, context)
+
+
+def _large_as_small(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Yield a finding if only the large file is refused; a model may not take this kind of media at all."""
+    (first, small), (second, large) = exchanges.items()
+    _require_answers({first: small}, context)
+    if why_unanswered(large):
+        yield Finding(f"/{second}/status", f"an answer, as for {first}", summarize(large))
+
+
+def _answered_or_refused(exchange: Exchange) -> Iterator[Finding]:
+    if reason := why_no_response(exchange):
+        raise NotObserved(reason)
+    if exchange.status is None or exchange.status >= 500:
+        yield Finding("/status", "an answer, or a status from 400 to 499", summarize(exchange))
+
+
+def _refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    if reason := why_no_response(exchange):
+        raise NotObserved(reason)
+    if not is_refused(exchange, context.contract):
+        yield Finding("/status", "a status from 400 to 499", summarize(exchange))

@@ -1,0 +1,106 @@
+"""Draws the media files of the scenarios again: `python -m conformance.plan.media.draw`. Needs the extra `media`."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import wave
+import zlib
+from pathlib import Path
+from typing import Final
+
+COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220)}
+SIDE: Final = 64
+HUGE: Final = 60_000
+"""A side in pixels: such a picture takes 10 GB as RGB."""
+RATE_HZ: Final = 8000
+PITCHES_HZ: Final = {"low": 250, "high": 2200}
+
+
+def draw_image(colour: str, kind: str) -> bytes:
+    """Return a picture of one colour."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    Image.new("RGB", (SIDE, SIDE), COLOURS[colour]).save(written, kind)
+    return written.getvalue()
+
+
+def draw_animation() -> bytes:
+    """Return a GIF of a red and a blue picture."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    first, *others = (Image.new("RGB", (SIDE, SIDE), colour) for colour in COLOURS.values())
+    first.save(written, "GIF", save_all=True, append_images=others)
+    return written.getvalue()
+
+
+def draw_huge() -> bytes:
+    """Return a PNG whose header states a side of HUGE pixels, with the data of one row."""
+    header = struct.pack(">IIBBBBB", HUGE, HUGE, 1, 0, 0, 0, 0)
+    row = zlib.compress(bytes(1 + HUGE // 8))
+    chunks = ((b"IHDR", header), (b"IDAT", row), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
+    )
+
+
+def draw_video(colour: str) -> bytes:
+    """Return a video of eight pictures of one colour, as MP4 with MPEG-4 Part 2, which every decoder has."""
+    import av
+
+    written = io.BytesIO()
+    with av.open(written, "w", format="mp4") as container:
+        stream = container.add_stream("mpeg4", rate=4)
+        stream.width = stream.height = SIDE
+        stream.pix_fmt = "yuv420p"
+        for _ in range(8):
+            frame = av.VideoFrame(SIDE, SIDE, "rgb24")
+            frame.planes[0].update(bytes(COLOURS[colour]) * (frame.planes[0].buffer_size // 3))
+            for packet in stream.encode(frame):
+                container.mux(packet)
+        for packet in stream.encode():
+            container.mux(packet)
+    return written.getvalue()
+
+
+def draw_sound(pitch: str) -> bytes:
+    """Return one second of silence with a tone of half a second in it, as WAV with 8 bits."""
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setparams((1, 1, RATE_HZ, 0, "NONE", ""))
+        for at in range(RATE_HZ):
+            loud = RATE_HZ // 4 <= at < 3 * RATE_HZ // 4
+            tone = math.sin(2 * math.pi * PITCHES_HZ[pitch] * at / RATE_HZ) if loud else 0.0
+            file.writeframesraw(struct.pack("B", round(128 + 90 * tone)))
+    return written.getvalue()
+
+
+def main() -> None:
+    """Write all files next to this module."""
+    folder = Path(__file__).parent
+    red = draw_image("red", "JPEG")
+    drawn = {
+        "red.jpg": red,
+        "blue.jpg": draw_image("blue", "JPEG"),
+        "red.png": draw_image("red", "PNG"),
+        "red.gif": draw_image("red", "GIF"),
+        "renamed.jpg": draw_image("red", "PNG"),
+        "animated.gif": draw_animation(),
+        "huge.png": draw_huge(),
+        "cut.jpg": red[: len(red) // 3],
+        "prose.jpg": b"These words are not an image.",
+        "empty.jpg": b"",
+        "red.mp4": draw_video("red"),
+        "blue.mp4": draw_video("blue"),
+        "low.wav": draw_sound("low"),
+        "high.wav": draw_sound("high"),
+    }
+    for name, data in drawn.items():
+        (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Media files for the server under test."""

@@ -1,0 +1,1 @@
+"""Media in prompts: their encoder, and embeddings in place of tokens."""
