@@ -22,6 +22,7 @@ from conformance.plan.selection import narrow_scenario
 from conformance.record import BudgetLimits, Record
 from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
+from conformance.run.media.media_host import is_payload
 from conformance.run.saved_requests import Trials, index_exchanges
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, limit_judging, load_contract
 from openapi.address import parse
@@ -232,14 +233,14 @@ def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:
 
 
 def _is_same_request(exchange: Exchange, step: Step, model: str) -> bool:
-    """Return whether the recorded request is the one that the step sends today.
+    """Return whether the recorded request is the one that the step sends today, wherever its media were served.
 
     A body that depends on an earlier answer, or from which a secret was redacted, cannot be compared.
     """
     sent = exchange.request
     if step.stop_from is not None or is_redacted(sent.body):
         return sent.method == step.method
-    return sent.method == step.method and sent.body == step.payload(model)
+    return sent.method == step.method and is_payload(sent.body, step.payload(model))
 
 
 def _declaration(target: dict[str, Any]) -> DeclaredCapabilities:

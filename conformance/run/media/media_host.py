@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,6 +51,14 @@ def serve_media(address: str | None) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def is_payload(body: bytes, payload: bytes) -> bool:
+    """Return whether a request body is this payload, with the address of a media host in place of each mark."""
+    if MARK not in payload:
+        return body == payload
+    pattern = rb'[^"/?]+/[^"/?]+'.join(re.escape(part) for part in payload.split(MARK))
+    return re.fullmatch(pattern, body) is not None
 
 
 class _Handler(BaseHTTPRequestHandler):

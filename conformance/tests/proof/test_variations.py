@@ -45,7 +45,7 @@ WITHOUT_CALLS = ("tool-calls-absent", "tool-calls-empty")
 UNSHOWN = (
     *(*WITHOUT_CALLS, "penalties-in-logprobs", "tool-choice-unknown-called"),
     *("composed-by-the-tokenizer", "trimmed-by-the-template", "sanitized-special-tokens"),
-    *("first-line-feed-dropped", "large-prompts-begin-late"),
+    *("first-line-feed-dropped", "large-prompts-begin-late", "media-images-in-front"),
 )
 """Variations that no recorded answer of some dialects shows: they concern requests, or times."""
 
@@ -56,6 +56,8 @@ MAY_BE_UNEXERCISED = {
         *("errors.streamed-as-plain", "errors.envelopes-alike", "errors.names-the-parameter"),
         *("errors.code-of-its-kind", "relations.longest-prompt-answered"),
     },
+    "media-no-videos": {"media.videos-told-apart", "media.video-counted", "media.url-videos-told-apart"},
+    "media-no-audio": {"media.audio-told-apart", "media.audio-counted", "media.url-audio-told-apart"},
     "call-arguments-closed-where-cut": {"finish.length-when-call-cut"},
     "odd-orders-of-messages-refused": {"prompt.any-order-survived"},
     "biases-limited": {"effects.bans-heeded"},
