@@ -77,9 +77,9 @@ def _split(location: str) -> tuple[SplitResult, str, int]:
         url = urlsplit(location)
         port = url.port
     except ValueError:
-        raise MediaError("invalid URL: expected http://HOST/PATH or https://HOST/PATH") from None
+        raise MediaError("invalid URL: expected http or https, and a host") from None
     if url.scheme not in SCHEMES or not url.hostname:
-        raise MediaError("invalid URL: expected http://HOST/PATH or https://HOST/PATH")
+        raise MediaError("invalid URL: expected http or https, and a host")
     if url.username is not None or url.password is not None or "\\" in location:
         raise MediaError("the URL contains a user name, a password or a backslash")
     return url, url.hostname.rstrip("."), port if port is not None else SCHEMES[url.scheme]

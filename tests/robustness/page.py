@@ -29,9 +29,8 @@ NOTES: Final = {
     "address, a class name or a traceback; no status is 5xx, except 503; the healthy client loses no token and "
     "waits at most 1 s; `/health` answers within 1 s; and within 5 s slots, sockets, files and threads are as "
     "before, and the memory has grown by at most 64 MB.",
-    "media": "Media are refused today. These rows show that a refusal names the place, and that nothing was fetched, "
-    "opened or decoded, under the conditions of the rows above. What the rows demand of media that are read follows "
-    "with the support of media.",
+    "media": "The server takes media from requests, from one folder (`--media-root`) and from one host "
+    "(`--media-domain`). The conditions of the rows above hold, and a refusal names the place in the request.",
     "process": "Each row has a process of its own, which it ends or breaks.",
     "harness": "`chatproof check`, and `chatproof load` where the row applies, run as a user runs them. In every row "
     "they end by themselves with a named verdict other than PASS, no traceback, and at most 256 MB of memory; every "

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from openapi.contract.contract import load
+from tests.robustness.media_files import data_url, png
 from tests.robustness.resources import Resources, measure
 from tests.robustness.wire import DIALECTS, MODEL, Answer, chat, post
 
@@ -37,6 +38,8 @@ def child_environment(folder: Path) -> dict[str, str]:
 class ReferenceProcess:
     """A reference server for several dialects, all with one engine; options are those of `served`."""
 
+    media_host: Final = "127.0.0.7"
+
     def __init__(self, **options: Any) -> None:
         self._options = {"slots": 4, "limits": LIMITS, "key": KEY, **options}
         self.addresses: dict[str, str] = {}
@@ -46,9 +49,12 @@ class ReferenceProcess:
         self._folder = TemporaryDirectory()
         self.temporary = Path(self._folder.name, "tmp")
         self.temporary.mkdir()
+        self.media_root = Path(self._folder.name, "media")
+        self.media_root.mkdir()
+        options = {**self._options, "media_root": str(self.media_root), "media_host": self.media_host}
         self._log = Path(self._folder.name, "log").open("w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.robustness.served", json.dumps(self._options)],
+            [sys.executable, "-m", "tests.robustness.served", json.dumps(options)],
             env={**child_environment(self.temporary), "CHATPROOF_PARENT": str(os.getpid())},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -110,7 +116,21 @@ class ReferenceProcess:
                 thread.join()
             for dialect in DIALECTS:
                 self.post(dialect, large)
+        self._load_media()
         self.expected = Sidecar(self).run_once()
+
+    def _load_media(self) -> None:
+        """Start the threads and processes that load media."""
+        broken = {"type": "image_url", "image_url": {"url": data_url(png(4, 4)[:40])}}
+        named = {**broken, "image_url": broken["image_url"]["url"]}
+        for dialect, part in zip(DIALECTS, (broken, named), strict=True):
+            threads = [
+                threading.Thread(target=self.post, args=(dialect,), kwargs={"content": [part]}) for _ in range(8)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
 
     def wait_until_released(self, before: Resources, seconds: float) -> Resources:
         """Wait until every count is as before; return the resources at the end."""

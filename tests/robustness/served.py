@@ -14,6 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from io import FileIO
+from pathlib import Path
 from queue import SimpleQueue
 from socket import SO_SNDBUF, SOL_SOCKET
 from typing import TYPE_CHECKING, Any, Final
@@ -24,8 +25,8 @@ from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.http.app import ChatEndpoint, create_app
 from reference_server.http.byte_counts import ConnectionLimits
 from reference_server.http.server import EngineStoppedError, Server, bind, tune_process
-from reference_server.settings import Settings
-from reference_server.tiny import CHECKPOINT
+from reference_server.settings import MediaSources, Settings
+from reference_server.tiny.vision import VISION_CHECKPOINT
 from tests.robustness.wire import DIALECTS, MODEL
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ def main() -> int:
     restarts = RestartPolicy(pause_s=RESTART_PAUSE_S)
     grace_s, key, in_flight = options.pop("grace_s", 1.0), options.pop("key"), options.pop("in_flight", 16)
     limits = ConnectionLimits(**options.pop("limits", {}))
-    engine = LocalEngine.load(CHECKPOINT, device="cpu", restarts=restarts, **options)
-    settings = Settings(MODEL, api_key=key, max_in_flight=in_flight)
+    media = MediaSources(Path(options.pop("media_root")), frozenset({options.pop("media_host")}))
+    engine = LocalEngine.load(VISION_CHECKPOINT, device="cpu", restarts=restarts, **options)
+    settings = Settings(MODEL, api_key=key, max_in_flight=in_flight, media=media)
     addresses: SimpleQueue[str] = SimpleQueue()
     apps, servers = [], []
     for dialect in DIALECTS:
