@@ -29,6 +29,7 @@ from reference_server.http.request_media import RequestMedia
 from reference_server.http.request_threads import RequestThreads
 from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
+from reference_server.request.media_parts import has_media
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,7 +169,7 @@ class ChatEndpoint:
         with self._bodies.hold() as add:
             body = await read_body(headers, receive, self._body_limit_bytes, add)
             request = await self._threads.run(len(body), self._read(body), receive)
-            messages = await self._media.load(request.messages, receive)
+            messages = await self._load_media(request.messages, receive)
             prompt = await self._threads.run(len(body), self._encode(request, messages), receive)
             del body
         if not self._engine.alive:
@@ -177,6 +178,15 @@ class ChatEndpoint:
             return request, self._metrics.measure(self._engine.submit(prompt, request.params))
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
+
+    async def _load_media(self, messages: list[dict[str, Any]], receive: Receive) -> list[dict[str, Any]]:
+        """Return the messages with decoded media."""
+        if not has_media(messages):
+            return messages
+        try:
+            return await self._media.load(messages, receive)
+        finally:
+            self._threads.schedule_release()
 
     def _read(self, body: bytes) -> Iterator[ChatRequest]:
         """Read a request. In the pause after each stage, here and below, the client may have left."""

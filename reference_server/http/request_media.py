@@ -13,7 +13,6 @@ from reference_server.http.delivery import wait_for_disconnect
 from reference_server.http.served_contract import TEXT_ONLY
 from reference_server.media.decoding import can_decode
 from reference_server.media.loader import MediaLoader
-from reference_server.request.media_parts import has_media
 from reference_server.settings import MEDIA_BODY_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class RequestMedia:
 
     async def load(self, messages: list[dict[str, Any]], receive: Receive) -> list[dict[str, Any]]:
         """Return the messages with decoded media. Raises ApiError, and ClientDisconnect if the client leaves."""
-        if self._loader is None or not has_media(messages):
+        if self._loader is None:
             return messages
         loading = asyncio.get_running_loop().run_in_executor(self._threads, self._loader.load_all, messages)
         leaving = asyncio.ensure_future(wait_for_disconnect(receive))

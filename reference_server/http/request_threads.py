@@ -26,7 +26,7 @@ RELEASE_DELAY_S: Final = 1.0
 class RequestThreads:
     """Runs the stages of reading requests in threads, so that a large body delays only other large bodies.
 
-    release_memory: called in a thread after large bodies.
+    release_memory: called in a thread after large bodies and media.
     """
 
     def __init__(self, release_memory: Callable[[], None]) -> None:
@@ -51,9 +51,10 @@ class RequestThreads:
             working.cancel()  # has an effect only before it starts
             leaving.cancel()
             await asyncio.gather(leaving, return_exceptions=True)
-            self._schedule_release()
+            self.schedule_release()
 
-    def _schedule_release(self) -> None:
+    def schedule_release(self) -> None:
+        """Return freed memory to the system soon: a large body, or a file of megabytes, has been read."""
         loop = asyncio.get_running_loop()
         if self._release is not None:
             self._release.cancel()

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from openapi.contract.contract import load
-from reference_server.settings import BODY_LIMIT_BYTES
+from reference_server.settings import MEDIA_BODY_LIMIT_BYTES
 from tests.robustness.network_faults import FaultyNetwork, NetworkFault
 from tests.robustness.reference_process import KEY, LIMITS, MAIN, ReferenceProcess
 from tests.robustness.rows import Attacks, Row
@@ -82,14 +82,14 @@ def huge_head(server: ReferenceProcess, row: Row) -> None:
 
 @ATTACKS.row(4)
 def large_body(server: ReferenceProcess, _: Row) -> None:
-    body = chat("x" * BODY_LIMIT_BYTES)
+    body = chat("x" * MEDIA_BODY_LIMIT_BYTES)
     status = server.status("too_large")
     declared = send(server, body, headers={"Content-Length": str(len(body))})
     assert_refused(declared, MAIN, status)
     only_declared = send(server, headers={"Content-Length": str(len(body)), "Expect": "100-continue"})
     assert only_declared.status in (status, 408)
     chunk = b"%x\r\n%b\r\n" % (2**16, b"x" * 2**16)
-    chunks = [chunk] * (BODY_LIMIT_BYTES // 2**16 + 1)
+    chunks = [chunk] * (MEDIA_BODY_LIMIT_BYTES // 2**16 + 1)
     assert_refused(send(server, *chunks, b"0\r\n\r\n", headers={"Transfer-Encoding": "chunked"}), MAIN, status)
     understated = send(server, body[:1000] + b"\r\n\r\n", headers={"Content-Length": "10"})
     assert_refused(understated, MAIN, server.status("invalid_json"))

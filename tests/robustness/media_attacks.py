@@ -87,8 +87,8 @@ def local_files(server: ReferenceProcess, _: Row) -> None:
                 os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
                 raise AssertionError("the pipe was opened and kept")
     finally:
-        for path in (pipe, link, sound, way_out, outside):
-            path.unlink()
+        for made in (pipe, link, sound, way_out, outside):
+            made.unlink()
 
 
 @ATTACKS.row(25)

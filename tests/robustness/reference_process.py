@@ -133,9 +133,9 @@ class ReferenceProcess:
                 thread.join()
 
     def wait_until_released(self, before: Resources, seconds: float) -> Resources:
-        """Wait until every count is as before; return the resources at the end."""
+        """Wait until every count is as before, and the memory almost so; return the resources at the end."""
         end = time.monotonic() + seconds
-        while (now := self.resources()).leaked(before) and time.monotonic() < end:
+        while ((now := self.resources()).leaked(before) or now.has_grown(before)) and time.monotonic() < end:
             time.sleep(0.05)
         return now
 

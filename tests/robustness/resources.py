@@ -9,6 +9,7 @@ from typing import Final
 
 PAGE_BYTES: Final = 4096
 MEBIBYTE: Final = 2**20
+MOST_GROWTH_BYTES: Final = 64 * MEBIBYTE
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,10 @@ class Resources:
         names = ("sockets", "files", "threads", "temporary_files", "slots")
         pairs = {name: (getattr(before, name), getattr(self, name)) for name in names}
         return {name: pair for name, pair in pairs.items() if pair[1] > pair[0]}
+
+    def has_grown(self, before: Resources) -> bool:
+        """Return whether the memory has grown by more than a row may leave behind."""
+        return self.rss - before.rss > MOST_GROWTH_BYTES
 
 
 def measure(pid: int, temporary: Path, slots: int = 0) -> Resources:

@@ -10,7 +10,7 @@ import pytest
 from reference_server.http.byte_counts import ConnectionLimits
 from tests.robustness import connection_attacks, engine_attacks, media_attacks, request_attacks
 from tests.robustness.reference_process import MAIN, ReferenceProcess, Sidecar
-from tests.robustness.resources import MEBIBYTE
+from tests.robustness.resources import MOST_GROWTH_BYTES
 from tests.robustness.rows import ROWS, Row
 from tests.robustness.wire import get
 
@@ -23,7 +23,6 @@ SHARED: Final = [row for row in ROWS if row.part in ("server", "media")]
 MOST_GAP_S: Final = 1.0
 HEALTH_S: Final = 1.0
 RELEASE_S: Final = 5.0
-MOST_GROWTH_BYTES: Final = 64 * MEBIBYTE
 
 
 @pytest.mark.parametrize("row", SHARED, ids=str)
