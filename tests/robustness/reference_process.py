@@ -121,12 +121,10 @@ class ReferenceProcess:
 
     def _load_media(self) -> None:
         """Start the threads and processes that load media."""
-        broken = {"type": "image_url", "image_url": {"url": data_url(png(4, 4)[:40])}}
-        named = {**broken, "image_url": broken["image_url"]["url"]}
-        for dialect, part in zip(DIALECTS, (broken, named), strict=True):
-            threads = [
-                threading.Thread(target=self.post, args=(dialect,), kwargs={"content": [part]}) for _ in range(8)
-            ]
+        url = data_url(png(4, 4)[:40])
+        for dialect, location in zip(DIALECTS, ({"url": url}, url), strict=True):
+            content = {"content": [{"type": "image_url", "image_url": location}]}
+            threads = [threading.Thread(target=self.post, args=(dialect,), kwargs=content) for _ in range(8)]
             for thread in threads:
                 thread.start()
             for thread in threads:
