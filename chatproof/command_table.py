@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
         default="run",
     ),
+    "media": Command("conformance.cli.media_command:media", "Write the media files of the suite to a folder."),
     "diff": Command("conformance.cli.recorded_run_commands:diff_results", "Compare two results files."),
     "matrix": Command(
         "conformance.cli.comparison.matrix_command:matrix", "Compare deployments, and the runs of each one."

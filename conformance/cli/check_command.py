@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 @add_options(
     "--dialect", "--also", "--against", "--model", "--api-key-env", "--header", "--header-env", "--concurrency",
     "--only", "--topic", "--last-failed", "--fail-fast", "--depth", "--coverage", "--fuzz", "--seed", "--capability",
-    "--media-host", "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens", "--max-time",
-    "--rate", "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
+    "--media-host", "--media-path", "--strict", "--waivers", "--list", "--dry-run", "--max-requests", "--max-tokens",
+    "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--annotate", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -68,6 +68,7 @@ def check(
     seed: int | None,
     capabilities: tuple[str, ...],
     media_host: str | None,
+    media_path: str | None,
     strict: bool,
     waiver_file: Path | None,
     list_only: bool,
@@ -132,6 +133,7 @@ def check(
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
             media_host=media_host,
+            media_path=media_path,
             started_s=started_s,
             key_variable=shell_variable(api_key_env),
             annotate=annotate,
@@ -158,6 +160,7 @@ def check(
                     with console.status("starting the embedded reference server"):
                         server = stack.enter_context(embedded_server.serve(contract))
                     options = replace(options, url=server.url, media_host=media_host or embedded_server.MEDIA_HOST)
+                    options = replace(options, media_path=options.media_path or embedded_server.MEDIA_PATH)
                     secret = Secret(server.key) if server.key else None
                 try:
                     file = next(str(path) for kind, path in files[contract.name] if kind == "json")

@@ -144,6 +144,12 @@ OPTIONS: Final = {
             " server there",
             "HOST",
         ),
+        SuiteOption(
+            "--media-path",
+            "Folder on the server with the media files of the suite, as paths in requests name it; `chatproof media"
+            " FOLDER` writes them",
+            "FOLDER",
+        ),
         SuiteOption("--strict", "Fail on a violated SHOULD too", kind="flag", pytest_name="--conformance-strict"),
         SuiteOption(
             "--waivers",

@@ -86,7 +86,9 @@ class JudgingSession:
         require_matching_patterns(contract, only, topics, draw)
         accepted = waivers.read(Path(option("--waivers"))) if option("--waivers") else ()
         verify = read_verify(option("--insecure"), Path(option("--ca-file")) if option("--ca-file") else None)
+        media_host, media_path = option("--media-host"), option("--media-path")
         if url is None:
+            media_host, media_path = media_host or embedded_server.MEDIA_HOST, media_path or embedded_server.MEDIA_PATH
             server = self._stack.enter_context(embedded_server.serve(contract))
             url, self._secret = server.url, Secret(server.key) if server.key else None
         return RunOptions(
@@ -98,7 +100,8 @@ class JudgingSession:
             depth=option("--depth"),
             draw=draw,
             capabilities=capability_option.parse(option("--capability")),
-            media_host=option("--media-host"),
+            media_host=media_host,
+            media_path=media_path,
             strict=self.strict,
             budget=BudgetLimits(
                 max_requests=option("--max-requests"),

@@ -21,7 +21,8 @@ DESCRIPTION: Final = "the server's /openapi.json"
 KEY: Final = "the key, given or not"
 PROBE: Final = "a probe"
 COMMAND_LINE: Final = "the command line"
-MEDIA_HOST: Final = "--media-host, given or not"
+PLACES: Final = {"media_urls": "--media-host, given or not", "media_paths": "--media-path, given or not"}
+"""The origins of the capabilities that concern where media are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +92,17 @@ class DeclaredCapabilities:
         declared, denied = (self.declared | {"auth"}, self.denied) if key else (self.declared, self.denied | {"auth"})
         return replace(self, declared=declared, denied=denied, sources={**self.sources, "auth": KEY})
 
-    def with_media_host(self, contract: Contract, *, given: bool) -> DeclaredCapabilities:
-        """Leave `media_urls` unjudged without a host of media; with one, declare it if the server takes media."""
-        name = "media_urls"
-        if name not in contract.capabilities or (given and self.status_of(name) != "unknown"):
-            return self
-        has = given and "media" in self.declared
-        declared = self.declared | {name} if has else self.declared - {name}
-        sources = {**self.sources, name: MEDIA_HOST}
-        return replace(self, declared=declared, denied=self.denied - {name}, sources=sources)
+    def with_media_places(self, contract: Contract, given: Mapping[str, bool]) -> DeclaredCapabilities:
+        """Leave media at places that were not given unjudged; declare the others if the server takes media."""
+        known = self
+        for name, is_given in given.items():
+            if name not in contract.capabilities or (is_given and known.status_of(name) != "unknown"):
+                continue
+            has = is_given and "media" in known.declared
+            declared = known.declared | {name} if has else known.declared - {name}
+            sources = {**known.sources, name: PLACES[name]}
+            known = replace(known, declared=declared, denied=known.denied - {name}, sources=sources)
+        return known
 
     def with_overrides(self, contract: Contract, overrides: tuple[tuple[str, bool], ...]) -> DeclaredCapabilities:
         """Apply the user's (name, has it) pairs. Raises UsageError for a capability that the dialect does not have."""

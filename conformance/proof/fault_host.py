@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.errors import HarnessError
+from conformance.plan.media import media_folder
 from conformance.run import embedded_server
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import is_path
@@ -96,7 +97,8 @@ def start_fault_host(dialects: Iterable[str] = ()) -> Iterator[RunningFaultHost]
     embedded_server.require_packages()
     key = secrets.token_urlsafe(24)
     own = [option for dialect in dialects if is_path(dialect) for option in ("--dialect", dialect)]
-    with embedded_server.run_module(MODULE, ("--api-key-env", embedded_server.KEY_VARIABLE, *own), key) as output:
+    options = ("--api-key-env", embedded_server.KEY_VARIABLE, "--media-root", str(media_folder()), *own)
+    with embedded_server.run_module(MODULE, options, key) as output:
         faults, modes = _read_list(output.lines)
         yield RunningFaultHost(output.address, key, faults, modes)
 

@@ -20,8 +20,9 @@ from conformance.proof.scenario_selection import select_all
 from conformance.record import BudgetLimits
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
-from conformance.run.embedded_server import MEDIA_HOST
+from conformance.run.embedded_server import MEDIA_HOST, MEDIA_PATH
 from conformance.run.media.media_host import serve_media
+from conformance.run.media.media_places import MediaPlaces
 from conformance.run.run import Run
 from conformance.run.session import RunOptions, parse_target, prepare_server
 from openapi.contract.contract import load
@@ -67,7 +68,9 @@ class Baseline:
 async def prepare_baseline(host: RunningFaultHost, dialect: str, depth: Depth = "thorough") -> Baseline:
     """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
-    options = RunOptions(url=host.address(dialect), dialect=dialect, depth=depth, media_host=MEDIA_HOST)
+    options = RunOptions(
+        url=host.address(dialect), dialect=dialect, depth=depth, media_host=MEDIA_HOST, media_path=MEDIA_PATH
+    )
     prepared = await prepare_server(options, _read_secret(host, contract))
     plan = prepared.plan
     validator = Validator(plan.contract)
@@ -183,9 +186,10 @@ async def _judge(
     contract, model = baseline.contract, baseline.model
     target = parse_target(host.address(contract.location, fault), contract)
     limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
-    with serve_media(MEDIA_HOST) as media_base:
+    with serve_media(MEDIA_HOST) as address:
+        media = MediaPlaces(address)
         async with _open_client(host, contract, fault) as client:
-            record = await Run(plan, ServerUnderTest(client, target, model, media_base), limits).execute()
+            record = await Run(plan, ServerUnderTest(client, target, model, media), limits).execute()
     # In a thread, because the runs of other faults measure arrival times in this event loop.
     judgements = await asyncio.to_thread(
         judge, plan.assertions, record.exchanges, plan.contract, baseline.validator, model, record.missing

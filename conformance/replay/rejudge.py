@@ -22,7 +22,7 @@ from conformance.plan.selection import narrow_scenario
 from conformance.record import BudgetLimits, Record
 from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
-from conformance.run.media.media_host import is_payload
+from conformance.run.media.media_places import is_payload
 from conformance.run.saved_requests import Trials, index_exchanges
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, limit_judging, load_contract
 from openapi.address import parse
@@ -233,7 +233,7 @@ def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:
 
 
 def _is_same_request(exchange: Exchange, step: Step, model: str) -> bool:
-    """Return whether the recorded request is the one that the step sends today, wherever its media were served.
+    """Return whether the recorded request is the one that the step sends today, wherever its media were.
 
     A body that depends on an earlier answer, or from which a secret was redacted, cannot be compared.
     """

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from conformance.check import NotExercised, NotObserved
 from conformance.client.call import Call
-from conformance.run.media.media_host import MARK
+from conformance.run.media.media_places import NO_PLACES, MediaPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +26,13 @@ WRONG_KEY: Final = "chatproof-wrong-key-0000000000000000"
 class ServerUnderTest:
     """The server that a plan is sent to: the client that reaches it, its endpoints, and the model to ask for.
 
-    media_base: where it can fetch media files from the suite, see `serve_media`; "" if it cannot.
+    media: where it finds the media files of the suite.
     """
 
     client: Client
     target: Target
     model: str
-    media_base: str = ""
+    media: MediaPlaces = NO_PLACES
 
 
 def build_call(
@@ -59,7 +59,7 @@ def build_call(
         method=step.method,
         url=_url(server, step),
         headers=headers,
-        body=step.payload(server.model, stop).replace(MARK, server.media_base.encode()),
+        body=server.media.fill(step.payload(server.model, stop)),
         stop_after_events=step.stop_after_events,
         deadline_s=deadline_s,
         with_key=step.credentials not in ("none", "wrong", "misplaced"),

@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from conformance.errors import HarnessError, UsageError
+from conformance.plan.media import media_folder
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even 
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
 ORIGIN = "https://chatproof.example"  # the origin that the scenario `cors` sends, so that its checks apply
 MEDIA_HOST = "127.0.0.1"  # from which the embedded server may fetch media
+MEDIA_PATH = "/"  # the folder of the media files, which is its --media-root
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
@@ -56,7 +58,7 @@ def serve(contract: Contract) -> Iterator[EmbeddedServer]:
     require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
     options = ["--dialect", contract.location, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
-    options += ["--media-domain", MEDIA_HOST]
+    options += ["--media-domain", MEDIA_HOST, "--media-root", str(media_folder())]
     options += ["--api-key-env", KEY_VARIABLE] if key else []
     with run_module("reference_server", options, key) as startup:
         yield EmbeddedServer(startup.address, key)

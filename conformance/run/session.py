@@ -37,6 +37,7 @@ from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.failures.canary import DIED, Canary
 from conformance.run.media.media_host import serve_media
+from conformance.run.media.media_places import MediaPlaces
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.saved_requests import index_exchanges
@@ -75,6 +76,7 @@ class RunOptions:
     wait_s: how long to wait for a server that is still starting.
     headers: sent with every request, for a gateway in front of the server.
     media_host: address of this machine at which the server can fetch media files from the suite; None: it cannot.
+    media_path: folder on the server with the media files of the suite; None: it has none.
     started_s: when the command began, on the monotonic clock; its time limit counts from then.
     key_variable: the environment variable with the API key, for the commands that reports show.
     annotate: the file at which code-scanning pages show the findings.
@@ -96,6 +98,7 @@ class RunOptions:
     wait_s: float = 0.0
     headers: tuple[GatewayHeader, ...] = ()
     media_host: str | None = None
+    media_path: str | None = None
     started_s: float = field(default_factory=time.monotonic)
     key_variable: str | None = None
     annotate: str | None = None
@@ -222,10 +225,11 @@ def _read_capabilities(
     *,
     key: bool,
 ) -> DeclaredCapabilities:
-    """Return the capabilities by dialect or description, overrides, API key and media host, in this order."""
+    """Return the capabilities by dialect or description, overrides, API key and places of media, in this order."""
     capabilities = capabilities_from_description(contract, description) or default_capabilities(contract)
     known = capabilities.with_overrides(contract, overrides).with_key(contract, key=key)
-    return known.with_media_host(contract, given=options.media_host is not None)
+    given = {"media_urls": options.media_host is not None, "media_paths": options.media_path is not None}
+    return known.with_media_places(contract, given)
 
 
 def describe_unreachable(options: RunOptions, reason: str) -> dict[str, Any]:
@@ -247,21 +251,22 @@ async def send(
 
     An interrupt while the answers are judged ends that too.
     """
-    with serve_media(prepared.options.media_host) as media_base:
-        return await _send(prepared, secret, on_progress, media_base)
+    with serve_media(prepared.options.media_host) as host:
+        media = MediaPlaces(host, (prepared.options.media_path or "").rstrip("/"))
+        return await _send(prepared, secret, on_progress, media)
 
 
 async def _send(
-    prepared: PreparedRun, secret: Secret | None, on_progress: Callable[[Record], None], media_base: str
+    prepared: PreparedRun, secret: Secret | None, on_progress: Callable[[Record], None], media: MediaPlaces
 ) -> RunOutcome:
-    """Send the plan while the suite serves media files at `media_base`."""
+    """Send the plan while the server finds the media files at these places."""
     started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     records: list[Record] = []
     async with _open_client(prepared.options, secret) as client:
         for current in (prepared, *prepared.also):
             run = Run(
                 current.plan,
-                ServerUnderTest(client, current.target, current.model, media_base),
+                ServerUnderTest(client, current.target, current.model, media),
                 _with_spent(prepared.options, records),
                 on_progress=on_progress,
                 reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,

@@ -256,5 +256,11 @@ def record(dialect: str) -> list[str]:
 
 async def _judge(dialect: str, server: EmbeddedServer) -> RunOutcome:
     secret = Secret(server.key) if server.key else None
-    options = RunOptions(url=server.url, dialect=dialect, depth="thorough", media_host=embedded.MEDIA_HOST)
+    options = RunOptions(
+        url=server.url,
+        dialect=dialect,
+        depth="thorough",
+        media_host=embedded.MEDIA_HOST,
+        media_path=embedded.MEDIA_PATH,
+    )
     return await send(await prepare_server(options, secret), secret)

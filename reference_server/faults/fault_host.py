@@ -9,6 +9,7 @@ from collections import OrderedDict
 from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -69,10 +70,14 @@ class FaultRouter:
 
     key: the API key of dialects and modes that use bearer keys.
     dialects: the location of each dialect by its id; None for the built-in ones.
+    media_root: folder of local media files.
     """
 
-    def __init__(self, engine: Engine, key: str, dialects: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, key: str, dialects: Mapping[str, str] | None = None, media_root: Path | None = None
+    ) -> None:
         self._engine = engine
+        self._media_root = media_root
         self._dialects = {name: name for name in names().values()} if dialects is None else dialects
         self._cache = AnswerCache()
         self._key = key
@@ -139,7 +144,7 @@ class FaultRouter:
             api_key=self._key if mode.key else None,
             full_text=mode.full_text,
             lacking=mode.lacking,
-            media=MediaSources(domains=MEDIA_DOMAINS),
+            media=MediaSources(self._media_root, MEDIA_DOMAINS),
         )
 
 
@@ -176,7 +181,8 @@ def faults_as_data(dialects: Iterable[str] | None = None) -> list[dict[str, Any]
 @click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="Port; 0: any free port.")
 @click.option("--api-key-env", metavar="VAR", help="Environment variable with the API key of dialects that use keys.")
 @click.option("--dialect", "own", multiple=True, metavar="FILE", help="Also serve this dialect. Repeatable.")
-def command(port: int, api_key_env: str | None, own: tuple[str, ...]) -> None:
+@click.option("--media-root", type=click.Path(path_type=Path), help="Folder of local media files.")
+def command(port: int, api_key_env: str | None, own: tuple[str, ...], media_root: Path | None) -> None:
     """Serve every dialect with every fault on the loopback interface: http://127.0.0.1:PORT/DIALECT/FAULT.
 
     The server without faults has the name `none`, and the faultless server in one of its modes that of the mode. The
@@ -194,7 +200,7 @@ def command(port: int, api_key_env: str | None, own: tuple[str, ...]) -> None:
         listed = list(dialects.values())
         click.echo(json.dumps({"faults": faults_as_data(listed), "modes": modes_as_data(listed)}))
         with closing(LocalEngine.load(VISION_CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
-            router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"), dialects)
+            router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"), dialects, media_root)
             tune_process()
             server = Server(router, engine, lambda address: click.echo(f"chatproof hosting faults at {address}"))
             server.run_on(listener)

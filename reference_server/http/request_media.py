@@ -36,7 +36,8 @@ class RequestMedia:
         usable = needs is not None and can_decode() and bool(media_forms(contract))
         self.lacking = TEXT_ONLY
         if usable:
-            self.lacking = frozenset() if sources.domains else frozenset({"media_urls"})
+            places = {"media_urls": bool(sources.domains), "media_paths": sources.root is not None}
+            self.lacking = frozenset(name for name, is_given in places.items() if not is_given)
         self._loader = MediaLoader(needs, sources) if usable and needs is not None else None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="media")
 

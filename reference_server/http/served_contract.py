@@ -19,7 +19,7 @@ UNSUPPORTED_CAPABILITIES: Final = frozenset(
 )
 """Capabilities that the server does not have. Neutral values are accepted, all others are refused by name."""
 
-TEXT_ONLY: Final = frozenset({"media", "media_urls"})
+TEXT_ONLY: Final = frozenset({"media", "media_urls", "media_paths"})
 """What a server lacks if its model reads text only, or nothing is installed that decodes media."""
 
 SUPPORTED_PARAMETERS: Final = frozenset(

@@ -196,16 +196,59 @@ def unusual_url_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Findin
     yield from _answered_or_refused(exchange)
 
 
+@check("media.path-read", on=in_scenario("media-path", "path-image-*"))
+def image_on_the_server_is_read(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request with the path of an image on the server, a JPG or PNG, is answered."""
+    if why_unanswered(exchange):
+        yield Finding("/status", "an answer", summarize(exchange))
+
+
+@relation("media.path-images-told-apart", over=("path-image-red", "path-image-blue"))
+def images_on_the_server_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue image on the server has two answers: the files are read."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.path-videos-told-apart", over=("path-video-red", "path-video-blue"))
+def videos_on_the_server_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a red and a blue video on the server has two answers: the files are read."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.path-audio-told-apart", over=("path-audio-low", "path-audio-high"))
+def tones_on_the_server_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """One question about a low and a high tone on the server has two answers: the files are read."""
+    yield from _tell_apart(exchanges, context)
+
+
+@relation("media.path-video-formats", over=("path-video-mp4", "path-video-avi", "path-video-wmv"))
+def video_formats_are_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Videos on the server are read as AVI and WMV, as they are as MP4."""
+    yield from _others_as_first(exchanges, context)
+
+
+@relation("media.path-audio-formats", over=("path-audio-wav", "path-audio-mp3", "path-audio-flac"))
+def audio_formats_are_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Audio files on the server are read as MP3 and FLAC, as they are as WAV."""
+    yield from _others_as_first(exchanges, context)
+
+
+@check("media.bad-path-refused", on=in_scenario("media-path-broken"))
+def path_without_an_image_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The path of a missing file, or of something other than an image, is refused as the client's error."""
+    yield from _refused(exchange, context)
+
+
 @relation("media.largest-image-accepted", over=("size-image-small", "size-image-largest"))
 def image_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """An image of exactly the size limit is accepted, as the same image of a few bytes is."""
-    yield from _large_as_small(exchanges, context)
+    yield from _others_as_first(exchanges, context)
 
 
 @relation("media.largest-audio-accepted", over=("size-audio-small", "size-audio-largest"))
 def audio_of_the_limit_is_accepted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """An audio file of exactly the size limit is accepted, as the same file of a few bytes is."""
-    yield from _large_as_small(exchanges, context)
+    yield from _others_as_first(exchanges, context)
 
 
 @check("media.larger-refused", on=in_scenario("media-size", "size-*-above"))
@@ -214,12 +257,13 @@ def file_beyond_the_limit_is_refused(exchange: Exchange, context: Context) -> It
     yield from _refused(exchange, context)
 
 
-def _large_as_small(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """Yield a finding if only the large file is refused; a model may not take this kind of media at all."""
-    (first, small), (second, large) = exchanges.items()
-    _require_answers({first: small}, context)
-    if why_unanswered(large):
-        yield Finding(f"/{second}/status", f"an answer, as for {first}", summarize(large))
+def _others_as_first(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Yield a finding for each file that is not answered as the first is; a model may not take this kind at all."""
+    (first, known), *others = exchanges.items()
+    _require_answers({first: known}, context)
+    for name, exchange in others:
+        if why_unanswered(exchange):
+            yield Finding(f"/{name}/status", f"an answer, as for {first}", summarize(exchange))
 
 
 def _answered_or_refused(exchange: Exchange) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.description.media_forms import MediaForm, media_forms
@@ -22,7 +23,11 @@ TYPES: Final = {
     "png": ("image", "image/png"),
     "gif": ("image", "image/gif"),
     "mp4": ("video", "video/mp4"),
+    "avi": ("video", "video/x-msvideo"),
+    "wmv": ("video", "video/x-ms-wmv"),
     "wav": ("audio", "audio/wav"),
+    "mp3": ("audio", "audio/mpeg"),
+    "flac": ("audio", "audio/flac"),
 }
 """The kind and the media type of a file, by the end of its name."""
 KEY: Final = "media"
@@ -31,11 +36,15 @@ BY_URL: Final = "url"
 """The key of such a part that is true if the file is behind a URL, not inside the request."""
 SIZE: Final = "size"
 """The key of such a part with the size to which the file is padded: `limit` of the contract, or `above` it."""
+BY_PATH: Final = "path"
+"""The key of such a part that is true if the file is on the server."""
 REDIRECT: Final = "redirect"
 """The key of such a part that is true if the URL leads to another one with the file; also the folder of these URLs."""
 HOST: Final = "{media-host}"
 """The address of the suite's own server of media, which is known when a request is sent."""
-UNBOUND: Final = MediaForm("image", "image_url", ("image_url",), ("data", "address"), (), None)
+FOLDER: Final = "{media-folder}"
+"""The folder of the files on the server, which is known when a request is sent."""
+UNBOUND: Final = MediaForm("image", "image_url", ("image_url",), ("path", "data", "address"), (), None)
 """The form without a contract, in which the scenarios are listed."""
 
 
@@ -65,6 +74,8 @@ class MediaParts:
         name = part[KEY]
         form = self._form(part) or UNBOUND
         extension = name.rpartition(".")[2]
+        if part.get(BY_PATH):
+            return form.part(f"{FOLDER}/{name}")
         if part.get(BY_URL):
             above = part.get(SIZE) == "above"
             padded = f"?bytes={(form.max_bytes or 0) + above}" if SIZE in part else ""
@@ -76,9 +87,14 @@ class MediaParts:
         if self.contract is None:
             return UNBOUND
         kind = TYPES[part[KEY].rpartition(".")[2]][0]
-        sources = {"address"} if part.get(BY_URL) else {"data", "base64"}
+        sources = {"address"} if part.get(BY_URL) else {"path"} if part.get(BY_PATH) else {"data", "base64"}
         forms = (form for form in media_forms(self.contract).values() if form.kind == kind)
         return next((form for form in forms if sources & {*form.sources}), None)
+
+
+def media_folder() -> Path:
+    """Return the folder of the files."""
+    return Path(str(files(__package__)))
 
 
 @cache

@@ -47,13 +47,13 @@ def draw_huge() -> bytes:
     )
 
 
-def draw_video(colour: str) -> bytes:
-    """Return a video of eight pictures of one colour, as MP4 with MPEG-4 Part 2, which every decoder has."""
+def draw_video(colour: str, form: str = "mp4", codec: str = "mpeg4") -> bytes:
+    """Return a video of eight pictures of one colour; MPEG-4 Part 2 is a codec that every decoder has."""
     import av
 
     written = io.BytesIO()
-    with av.open(written, "w", format="mp4") as container:
-        stream = container.add_stream("mpeg4", rate=4)
+    with av.open(written, "w", format=form) as container:
+        stream = container.add_stream(codec, rate=4)
         stream.width = stream.height = SIDE
         stream.pix_fmt = "yuv420p"
         for _ in range(8):
@@ -78,10 +78,26 @@ def draw_sound(pitch: str) -> bytes:
     return written.getvalue()
 
 
+def convert_sound(data: bytes, form: str, codec: str) -> bytes:
+    """Return a WAV file in another format."""
+    import av
+
+    written = io.BytesIO()
+    with av.open(io.BytesIO(data)) as source, av.open(written, "w", format=form) as container:
+        stream = container.add_stream(codec, rate=RATE_HZ)
+        for frame in source.decode(audio=0):
+            frame.pts = None
+            for packet in stream.encode(frame):
+                container.mux(packet)
+        for packet in stream.encode():
+            container.mux(packet)
+    return written.getvalue()
+
+
 def main() -> None:
     """Write all files next to this module."""
     folder = Path(__file__).parent
-    red = draw_image("red", "JPEG")
+    red, low = draw_image("red", "JPEG"), draw_sound("low")
     drawn = {
         "red.jpg": red,
         "blue.jpg": draw_image("blue", "JPEG"),
@@ -95,7 +111,11 @@ def main() -> None:
         "empty.jpg": b"",
         "red.mp4": draw_video("red"),
         "blue.mp4": draw_video("blue"),
-        "low.wav": draw_sound("low"),
+        "red.avi": draw_video("red", "avi"),
+        "red.wmv": draw_video("red", "asf", "wmv2"),
+        "low.wav": low,
+        "low.mp3": convert_sound(low, "mp3", "libmp3lame"),
+        "low.flac": convert_sound(low, "flac", "flac"),
         "high.wav": draw_sound("high"),
     }
     for name, data in drawn.items():

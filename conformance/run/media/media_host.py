@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,8 +15,6 @@ from conformance.plan.media import REDIRECT, TYPES, read_media
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MARK: Final = b"{media-host}"
-"""Replaced by the address of the server in request bodies."""
 PART_BYTES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 30
 
@@ -51,14 +48,6 @@ def serve_media(address: str | None) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def is_payload(body: bytes, payload: bytes) -> bool:
-    """Return whether a request body is this payload, with the address of a media host in place of each mark."""
-    if MARK not in payload:
-        return body == payload
-    pattern = rb'[^"/?]+/[^"/?]+'.join(re.escape(part) for part in payload.split(MARK))
-    return re.fullmatch(pattern, body) is not None
 
 
 class _Handler(BaseHTTPRequestHandler):
