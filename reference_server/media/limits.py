@@ -34,7 +34,7 @@ class MediaLimits:
     memory_bytes: int = 1024 * MEBIBYTE
     cpu_s: int = 10
     decode_s: float = 20.0
-    fetch_s: float = 10.0
+    fetch_s: float = 20.0
     redirects: int = 3
 
 
