@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi.contract.contract import ContractError, load
+from openapi.quantity import format_quantity
 from openapi.reading.compare.delta import nearest_dialect, render_delta
 from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import ExplainedRow, explain, find_stale
@@ -84,7 +85,8 @@ def summary_line(facts: Facts, explained: list[ExplainedRow], contract: Contract
     counted = counts(explained)
     differences = ", ".join(f"{count} {name}" for name, count in counted.items())
     which = f"{'the pinned' if pinned else 'not the pinned'} {contract.document.id}"
-    return f"{contract.name}: {differences}. Page: {which}, {facts.form}, {facts.rows} rows, {cells_line(facts)}."
+    rows = format_quantity(facts.rows, "row")
+    return f"{contract.name}: {differences}. Page: {which}, {facts.form}, {rows}, {cells_line(facts)}."
 
 
 def _json_row(row: ExplainedRow) -> dict[str, Any]:

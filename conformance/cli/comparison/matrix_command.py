@@ -14,6 +14,7 @@ from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
 from conformance.report.comparison.site import require_separate_folder, write_site
 from conformance.report.writers.report_files import parse_options, write_report
 from openapi.console import make_console
+from openapi.quantity import format_quantity
 
 
 @click.command(name="matrix", context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,4 +50,5 @@ def matrix(sources: tuple[str, ...], reports: tuple[str, ...], site: Path | None
             console.print(f"{kind} written to {path}", style="dim", markup=False)
         if site is not None:
             pages = write_site(compared, site)
-            console.print(f"{pages} pages written to {site}: open {site / 'index.html'}", style="dim", markup=False)
+            line = f"{format_quantity(pages, 'page')} written to {site}: open {site / 'index.html'}"
+            console.print(line, style="dim", markup=False)

@@ -9,6 +9,7 @@ import yaml
 
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import SILENT_NULL
+from openapi.quantity import format_quantity
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.delta_placement import DeltaTree
 from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
@@ -186,7 +187,7 @@ def render_delta(facts: Facts, contract: Contract, page: str) -> str:
     delta = DialectDelta(facts, contract)
     count, tree = facts.count, delta.tree
     lines = [
-        f"# {page}: {facts.form}, {facts.rows} rows, {len(facts.facts)} facts",
+        f"# {page}: {facts.form}, {format_quantity(facts.rows, 'row')}, {format_quantity(len(facts.facts), 'fact')}",
         f"# cells: {count.read} read, {count.partly} read in part, {count.unread} not read",
     ]
     body: Tree = {"extends": contract.name, "add": tree.add, "replace": tree.replace, "remove": tree.remove}

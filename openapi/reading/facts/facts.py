@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from openapi.quantity import format_quantity
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
@@ -197,4 +198,4 @@ def unread_numbers(fact: Fact) -> tuple[str, ...]:
 def cells_line(facts: Facts) -> str:
     """Format the number of cells that were read."""
     count = facts.count
-    return f"{count.read} cells read, {count.partly} in part, {count.unread} not read"
+    return f"{format_quantity(count.read, 'cell')} read, {count.partly} in part, {count.unread} not read"
