@@ -168,8 +168,7 @@ def check(
                     raise
             # A run without any exchange must not replace the results of an earlier one.
             written = (files if outcome.results["exchanges"] else requested)[contract.name]
-            left = [(kind, path) for kind, path in written if path not in logs]
-            report_files.write_reports(left, outcome.results, console)
+            report_files.write_reports(written, outcome.results, console, logs)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
             if second is not None:
