@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -12,8 +13,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from conformance.client import curl as client_curl
 from conformance.errors import HarnessError, UsageError
+from openapi.contract.contract import name_of
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ KEY_VARIABLE = "CHATPROOF_EMBEDDED_KEY"
 PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even if that is killed
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
 ORIGIN = "https://chatproof.example"  # the origin that the scenario `cors` sends, so that its checks apply
+EXAMPLE_KEY = "any-key-of-yours"
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
@@ -54,10 +59,22 @@ def serve(contract: Contract) -> Iterator[EmbeddedServer]:
     """
     require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
-    options = ["--dialect", contract.location, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
-    options += ["--api-key-env", KEY_VARIABLE] if key else []
+    options = _list_options(contract, 0, KEY_VARIABLE)
     with run_module("reference_server", options, key) as startup:
         yield EmbeddedServer(startup.address, key)
+
+
+def list_restart_commands(contract: Contract, server: EmbeddedServer) -> list[str]:
+    """Return the shell commands that serve a contract again at the address of a server that has ended."""
+    options = _list_options(contract, urlsplit(server.url).port or 0, client_curl.KEY_VARIABLE)
+    key = [f"export {client_curl.KEY_VARIABLE}={EXAMPLE_KEY}"] if server.key else []
+    return [*key, f"chatproof serve {shlex.join(options)}"]
+
+
+def _list_options(contract: Contract, port: int, key_variable: str) -> list[str]:
+    """Return the options with which `chatproof serve` serves a contract to the suite. port: 0 for any free one."""
+    options = ["--dialect", name_of(contract), "--host", "127.0.0.1", "--port", str(port), "--allow-origin", ORIGIN]
+    return [*options, "--api-key-env", key_variable] if contract.auth == "bearer" else options
 
 
 def require_packages() -> None:
