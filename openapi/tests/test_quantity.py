@@ -53,7 +53,7 @@ def plurals(text: str) -> Iterator[str]:
             if not isinstance(number, ast.FormattedValue) or not isinstance(words, ast.Constant):
                 continue
             source = ast.unparse(number.value)
-            if COUNTED.match(str(words.value)) and not CONSTANT.fullmatch(source):
+            if isinstance(words.value, str) and COUNTED.match(words.value) and not CONSTANT.fullmatch(source):
                 yield f"{{{source}}}{words.value}"
 
 

@@ -332,12 +332,12 @@ def drawn_results(good: Good, seed: int) -> dict[str, Any]:
         outcome = draw.choice(OUTCOMES)
         row.update(outcome=outcome, findings=[], causes=[])
         row["fails"] = outcome == "FAIL" or (outcome in ("WARN", "UNTESTABLE") and draw.random() < 0.5)
-    causes = {row["id"]: [] for row in rows[: draw.randint(0, 5)]}
+    causes: dict[str, list[str]] = {row["id"]: [] for row in rows[: draw.randint(0, 5)]}
     for row in rows[len(causes) :] if causes else ():
         if row["outcome"] in ("FAIL", "WARN", "UNTESTABLE") and draw.random() < 0.5:
             row["causes"] = [draw.choice(list(causes))]
             causes[row["causes"][0]].append(row["id"])
-    content["causes"] = [{"requirement": name, "consequences": found} for name, found in causes.items() if found]
+    content["causes"] = [{"requirement": name, "consequences": names} for name, names in causes.items() if names]
     return content
 
 

@@ -54,7 +54,7 @@ def _number(text: str) -> int:
 
 
 def _attribute(unit: str) -> str | None:
-    """Return what a limit on a number of these units is about; None for words that are no unit."""
+    """Return what a limit on a number of these units is about; None for other words."""
     words = unit.lower().split()
     if _NO_UNIT & set(words):
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Grid = Sequence[Sequence[Cell | None]]
 
 FEWEST: Final = 2
-"""Cells that are not empty; one alone is no evidence."""
+"""How many cells must not be empty: one alone does not show a kind."""
 SHARE: Final = 0.8
 """Of the cells that are not empty, how many must be of the kind."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[_.-][a-z0-9_]+|\[\]|[A-Z]\w*)*(?:\s*\(?(?:required|optional)\)?|\*)?")

@@ -72,7 +72,7 @@ _HINTS: tuple[tuple[Column, str], ...] = (
     ),
     (
         "default",
-        rf"\b(?:defaults?|presets?|fall-?\s?backs?|{ABSENT}|(?:leave|leaving) (?:it )?out|omitting it|absence"
+        rf"\b(?:defaults?|presets?|falls?[- ]?backs?(?: to)?|{ABSENT}|(?:leave|leaving) (?:it )?out|omitting it|absence"
         r"|standard value|initial value)\b|默认|缺省",
     ),
     ("required", r"\b(?:required|mandatory|optional|presence)\b|必选|必填|必须"),

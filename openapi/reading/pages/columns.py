@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi.reading.pages.column_headers import Column
     from openapi.reading.pages.row import Part
 
-READ_AS = "its cells are {0}, so it is read as the column of {0}: confirm that, or name the column in the page"
+READ_AS = "its cells are {0}, so the column is read as {0}: confirm that"
 VALUES = "its cells are values, and the header does not say of what: they are not read; state defaults by hand"
 NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
@@ -134,6 +134,15 @@ def read_value(cells: Mapping[Column, Cell | None], headers: Mapping[Column, str
         )
         value = replace(cell, items=stated) if value is None else replace(value, items=(*value.items, *stated))
     return value
+
+
+def state_limit(header: str, cell: Cell) -> Cell:
+    """Return the cell of a further column of limits, such as `Max items` next to `Maximum`, as a statement."""
+    lead = _LEADS.get(guess_column(header) or "other", "")
+    if lead not in ("Minimum", "Maximum") or not cell.items or cell.text in DASHES:
+        return cell
+    first, *others = cell.items
+    return replace(cell, items=(replace(first, text=_with_unit(lead, first.text, header)), *others))
 
 
 def _with_unit(lead: str, text: str, header: str) -> str:

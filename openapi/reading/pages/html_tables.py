@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi.reading.pages.columns import NO_PART, detect_part, read_required, read_value, recognize_columns
+from openapi.reading.pages.columns import (
+    NO_PART,
+    detect_part,
+    read_required,
+    read_value,
+    recognize_columns,
+    state_limit,
+)
+from openapi.reading.pages.definition_lists import read_definition_lists
 from openapi.reading.pages.headings import (
     CHAT,
     PARAGRAPH,
@@ -52,6 +60,7 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
     results += read_name_lists(tokens, headings)
+    results += read_definition_lists(soup, headings)
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])
 
@@ -150,7 +159,7 @@ def _row(
     """Make the row of a table. `remark`: the words next to the name, such as `optional`."""
     by_column = dict(zip(columns, cells, strict=True))
     others = [
-        (header, cell)
+        (header, state_limit(header, cell))
         for header, column, cell in zip(headers, columns, cells, strict=True)
         if column == "other" and cell is not None and cell.items
     ]
