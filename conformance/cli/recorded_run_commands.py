@@ -187,7 +187,7 @@ def diff_results(before: Path, after: Path, allow_lost: bool) -> None:
     with exit_codes.report_errors():
         changes = list(outcome_changes.compare_results(read_results(before), read_results(after)))
         counts = Counter(change.kind for change in changes)
-        for table in outcome_changes.make_tables(changes):
+        for table in outcome_changes.make_tables(changes, console.width):
             console.print(table)
         worse, lost, better = (
             counts[outcome_changes.WORSE],

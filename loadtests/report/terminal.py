@@ -94,7 +94,7 @@ def print_report(results: dict[str, Any], out: Path | None) -> None:
         console.print(f"{word}: {escape(objective['objective'])} ({_format_number(objective['value'])})")
     for doubt in results["doubts"]:
         word = "measurement in doubt" if doubt["invalid"] else "note"
-        console.print(f"{word}: {escape(doubt['text'])}")
+        console.print(f"{word}: {_escape(doubt['text'])}")
     console.print(f"{_escape(describe_verdict(results))} (exit code {results['exit_code']})")
     if out is not None:
         console.print(f"written: {out / 'report.html'}, results.json and requests.csv", markup=False, soft_wrap=True)

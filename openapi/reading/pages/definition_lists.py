@@ -36,13 +36,13 @@ def read_definition_lists(soup: BeautifulSoup, headings: Sequence[Heading]) -> I
     Such a list has at least two terms that are marked as names or followed by a type, and words for its part of the
     interface in the headings above.
     """
-    for found in soup.find_all("dl"):
-        if not isinstance(found, Tag) or found.find_parent("dl") is not None:
+    for terms in soup.find_all("dl"):
+        if not isinstance(terms, Tag) or terms.find_parent("dl") is not None:
             continue
-        described = list(_definitions(found, ()))
+        described = list(_definitions(terms, ()))
         if sum(_is_marked(rest, term) for _, rest, (term, _) in described) < MIN_TERMS:
             continue
-        position = position_of(found)
+        position = position_of(terms)
         part = detect_part((), enclosing_headings(headings, position), "")
         if part is None:
             names = " ".join(".".join(path) for path, _, _ in described)
@@ -52,11 +52,11 @@ def read_definition_lists(soup: BeautifulSoup, headings: Sequence[Heading]) -> I
             yield position_of(term), _row(part, path, rest, term, definition)
 
 
-def _definitions(found: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, tuple[Tag, Tag]]]:
+def _definitions(terms: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, tuple[Tag, Tag]]]:
     """Yield the path, the words next to the name, and the term and definition of each parameter of a list."""
-    for term in found.find_all("dt"):
+    for term in terms.find_all("dt"):
         definition = term.find_next_sibling()
-        if term.find_parent("dl") is not found or not isinstance(definition, Tag) or definition.name != "dd":
+        if term.find_parent("dl") is not terms or not isinstance(definition, Tag) or definition.name != "dd":
             continue
         written = parse_name(term.get_text(" ", strip=True))
         if written is None:
@@ -64,7 +64,7 @@ def _definitions(found: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str
         path = (*above, *written.path)
         yield path, written.rest, (term, definition)
         for inner in definition.find_all("dl"):
-            if isinstance(inner, Tag) and inner.find_parent("dl") is found:
+            if isinstance(inner, Tag) and inner.find_parent("dl") is terms:
                 yield from _definitions(inner, path)
 
 
@@ -101,7 +101,7 @@ def _row(part: Part, path: tuple[str, ...], rest: str, term: Tag, definition: Ta
 
 def _own_items(definition: Tag) -> list[Item]:
     """Return the paragraphs and entries of a definition, without those of the lists of fields in it."""
-    inner = {id(item) for found in definition.find_all("dl") for item in found.descendants}
+    inner = {id(item) for fields in definition.find_all("dl") for item in fields.descendants}
     if not inner:
         return list(cell_items(definition))
     kept = [child for child in definition.children if id(child) not in inner and getattr(child, "name", "") != "dl"]

@@ -29,7 +29,7 @@ ODD_HEADERS = """\
 | `stream` | bool | false | Sends the answer in pieces. | |
 | `temperature` | number or null | 0.8 | How bold the answer is. | from 0 to 1.6, inclusive |
 | `stop` | list of strings | null | Words that end the answer. | no more than four items |
-| `user` | string | nobody | Your user. | up to 128 characters |
+| `user` | string | everyone | Your user. | up to 128 characters |
 """
 PROSE = """\
 ## Request fields
@@ -125,11 +125,11 @@ def test_a_header_about_absence_makes_a_column_of_defaults(header: str, tmp_path
     contract, _ = imported(ODD_HEADERS.format(shape="Type", absent=header), tmp_path, "odd.md")
     values = [contract.parameters[name].default for name in ("stream", "temperature", "stop", "model")]
     assert [False, 0.8, None, ABSENT] == values
-    assert ("nobody", ABSENT) == (contract.parameters["user"].default_note, contract.parameters["user"].default)
+    assert ("everyone", ABSENT) == (contract.parameters["user"].default_note, contract.parameters["user"].default)
 
 
 def test_values_below_a_header_that_does_not_say_of_what_are_left_to_a_person(tmp_path: Path) -> None:
-    page = ODD_HEADERS.format(shape="Type", absent="In the wild").replace("| nobody |", "| 7 |")
+    page = ODD_HEADERS.format(shape="Type", absent="In the wild").replace("| everyone |", "| 7 |")
     contract, todos = imported(page, tmp_path, "odd.md")
     assert f"page (line 3): In the wild: {VALUES}" in todos
     assert contract.parameters["temperature"].default != 0.8
