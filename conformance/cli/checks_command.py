@@ -23,7 +23,7 @@ from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
 from openapi.did_you_mean import similar_names
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.session import load_contract
 from openapi.console import make_console
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console

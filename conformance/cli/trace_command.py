@@ -28,7 +28,7 @@ from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import ContractError, names
 from openapi.contract.page.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from conformance.plan.traced_sentences import TracedSentence

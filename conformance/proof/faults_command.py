@@ -23,7 +23,7 @@ from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
 from conformance.proof.progress import show_progress
 from conformance.run.session import load_contract
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from conformance.errors import Unreachable, UsageError
 from conformance.exchange import Exchange
 from conformance.run.calls import WRONG_KEY
 from openapi.extra_headers import KEY_HEADER
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     import ssl

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from loadtests.shape.prompts import WORD
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 from openapi.server_values import read_count
 from openapi.stream import event_order, sse
 from openapi.stream.strict_json import quote

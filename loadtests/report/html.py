@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.report.chart import Axis, Series, draw_lines, draw_waterfall
 from loadtests.report.results import describe_load, describe_verdict, quantile
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

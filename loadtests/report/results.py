@@ -14,7 +14,7 @@ from loadtests.measure.latency import DEFINITIONS
 from loadtests.measure.objectives import percentile_share
 from loadtests.measure.validity import Doubt, find_doubts
 from loadtests.secret import redact
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

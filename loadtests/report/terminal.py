@@ -15,7 +15,7 @@ from rich.table import Table
 from loadtests.measure.locust_rows import METHOD
 from loadtests.report.results import describe_load, describe_verdict
 from loadtests.secret import to_printable
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

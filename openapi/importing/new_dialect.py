@@ -13,9 +13,9 @@ from openapi.importing.interface_delta import InterfaceDelta
 from openapi.importing.openapi_interface import is_description, read_interface
 from openapi.importing.page_interface import read_page_interface
 from openapi.importing.source import parse_mapping
-from openapi.quantity import format_quantity
 from openapi.reading.facts.facts import cells_line, read_facts
 from openapi.reading.pages.page import read_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi.contract.contract import ContractError, load
-from openapi.quantity import format_quantity
 from openapi.reading.compare.delta import nearest_dialect, render_delta
 from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import ExplainedRow, explain, find_stale
 from openapi.reading.facts.facts import Facts, cells_line, read_facts
 from openapi.reading.pages.page import read_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract

@@ -14,7 +14,7 @@ from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
 from conformance.report.comparison.site import require_separate_folder, write_site
 from conformance.report.writers.report_files import parse_options, print_written, write_report
 from openapi.console import make_console
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 
 @click.command(name="matrix", context_settings={"help_option_names": ["-h", "--help"]})

@@ -21,7 +21,7 @@ from conformance.run.session import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
 from openapi.perturbation.perturbation import Variant
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from conformance.proof.correct_servers.mode_run import run_modes, select_modes
 from conformance.proof.exit_codes import FAILURE, SUCCESS, exit_on_errors
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.progress import show_progress
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 
 @click.command(name="modes", context_settings={"help_option_names": ["-h", "--help"]})

@@ -15,7 +15,7 @@ from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 from conformance.record import BudgetLimits
 from conformance.run.session import RunOptions, load_contract, prepare_server, send
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

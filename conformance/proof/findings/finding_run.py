@@ -14,7 +14,7 @@ from conformance.record import BudgetLimits
 from conformance.report.writers.cause_groups import list_problems
 from conformance.run.session import RunOptions, prepare_server, send
 from openapi.contract.contract import load
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from conformance.report.comparison.deployment_matrix import count_changes, describe_counts, format_time
 from conformance.report.writers.evidence import LONGEST_COMMAND
 from conformance.report.writers.markdown import code_span
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,7 @@ from conformance.report.comparison.deployment_matrix import BAD, count_changes, 
 from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize
 from conformance.report.writers.pages.page_exchanges import make_id
 from conformance.report.writers.pages.page_template import render_page
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from conformance.plan.expected_cost import estimate_cost
 from conformance.report.writers.terminal_text import sanitize
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

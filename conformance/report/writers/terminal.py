@@ -24,7 +24,7 @@ from conformance.report.writers.cause_groups import (
 )
 from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction
 from conformance.report.writers.terminal_text import INDENT, LABEL, STYLES, VERDICTS, labelled_lines, sanitize
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

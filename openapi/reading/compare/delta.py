@@ -9,13 +9,13 @@ import yaml
 
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import SILENT_NULL
-from openapi.quantity import format_quantity
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.delta_placement import DeltaTree
 from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
 from openapi.reading.compare.schema_keywords import branch_of, close_ends, is_expressible, make_schema, update_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.quantity import format_quantity
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = (
     *("conformance/cli", "conformance/report", "conformance/replay", "conformance/run", "conformance/plan"),
     *("loadtests/cli", "loadtests/report", "loadtests/measure", "openapi/importing", "openapi/reading", "chatproof"),
