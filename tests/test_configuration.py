@@ -80,6 +80,36 @@ def test_variables_win_over_targets_and_targets_over_tables() -> None:
     assert "3 chatproof.toml: [load]" == shown("load")["--users"]
 
 
+@pytest.mark.parametrize("command", config_file.COMMANDS)
+def test_the_options_of_every_configurable_command_are_shown(command: str) -> None:
+    chosen = main.resolve_command(click.Context(main), [command])[1]
+    assert chosen is not None
+    names = {name for item in chosen.params if (name := config_file.option_name(item)) not in (None, "help")}
+    assert {f"--{name}" for name in names} <= shown(command).keys()
+
+
+def test_diff_and_matrix_take_their_options_from_the_file(folder: Path) -> None:
+    results = str(ROOT / "conformance" / "tests" / "report" / "old_results" / "version-3.json.gz")
+    text = '[diff]\nallow-lost = true\n[matrix]\nreport = ["json=deployments.json"]\nsite = "public"\n'
+    (folder / "chatproof.toml").write_text(text, encoding="utf-8")
+    assert "True chatproof.toml: [diff]" == shown("diff")["--allow-lost"]
+    result = run("matrix", results)
+    assert 0 == result.exit_code, result.output
+    assert "json written to deployments.json\n" in result.output
+    assert (folder / "deployments.json").is_file()
+    assert (folder / "public" / "index.html").is_file()
+
+
+def test_only_a_command_with_a_url_takes_a_target_and_its_options(folder: Path) -> None:
+    result = run("config", "show", "diff", "@staging")
+    line = "chatproof: `diff` has no URL, so it takes no target such as '@staging'\n"
+    assert (2, line) == (result.exit_code, result.output)
+    text = "[targets.a]\nurl = 'http://h'\nsite = 'x'"
+    (folder / "chatproof.toml").write_text(text, encoding="utf-8")
+    result = run("check", "@a")
+    assert (2, True) == (result.exit_code, "[targets.a]: unknown name 'site'" in result.output)
+
+
 def test_the_command_line_wins_over_everything() -> None:
     words = ("check", "@staging", "--list", "--depth", "standard", "--only", "stream.done-last")
     result = run(*words, CHATPROOF_DEPTH="quick")
@@ -96,6 +126,12 @@ def test_the_command_line_wins_over_everything() -> None:
             ["check"],
             "chatproof.toml: [check]: unknown name 'max-tim'. Did you mean 'max-time'?",
         ),
+        (
+            "[matrix]\nsit = 'x'",
+            ["matrix", "a.json"],
+            "chatproof.toml: [matrix]: unknown name 'sit'. Did you mean 'site'?",
+        ),
+        ("[diff]\nallow-lost = 'x'", ["diff", "a", "b"], "chatproof.toml: [diff] allow-lost: expected true or false"),
         ("[chek]\nx = 1", ["check"], "chatproof.toml: unknown name 'chek'. Did you mean 'check'?"),
         ("[check]\nmax-time = 'soon'", ["check"], "chatproof.toml: [check] max-time: invalid duration 'soon'"),
         ("[check]\nstrict = 'yes'", ["check"], "chatproof.toml: [check] strict: expected true or false"),

@@ -15,6 +15,7 @@ from conformance.cli import capability_option, exit_codes
 from conformance.cli.check_run import failed_before, judge_server
 from conformance.cli.click_options import add_options
 from conformance.cli.comparison.second_server import compare_with, read_second_server
+from conformance.cli.guidance.restart_hint import print_restart_hint
 from conformance.cli.options import DEFAULT_DIALECT, EVERY_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
@@ -156,6 +157,7 @@ def check(
                 codes.append(exit_codes.CONFORMANT)
                 continue
             with ExitStack() as stack:
+                server = None
                 if url is None:
                     with console.status("starting the embedded reference server"):
                         server = stack.enter_context(embedded_server.serve(contract))
@@ -172,10 +174,11 @@ def check(
                     results = describe_unreachable(options, str(error))
                     report_files.write_reports(requested[contract.name], results, console)
                     raise
+                if server is not None:
+                    print_restart_hint(outcome, contract, server, console)
             # A run without any exchange must not replace the results of an earlier one.
             written = (files if outcome.results["exchanges"] else requested)[contract.name]
-            left = [(kind, path) for kind, path in written if path not in logs]
-            report_files.write_reports(left, outcome.results, console)
+            report_files.write_reports(written, outcome.results, console, logs)
             exit_codes.print_own_errors(outcome)
             codes.append(exit_codes.exit_code(outcome))
             if second is not None:

@@ -23,6 +23,7 @@ from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
 from openapi.did_you_mean import similar_names
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,8 +160,8 @@ def _scenarios(ids: list[str]) -> str:
     """Return the number of scenarios, and the first of them."""
     if not ids:
         return "no scenario"
-    number = f"{len(ids)} scenario{'s' if len(ids) > 1 else ''}: "
-    return escape(f"{number}{', '.join(ids[:MAX_SHOWN])}{', ...' if len(ids) > MAX_SHOWN else ''}")
+    number = format_quantity(len(ids), "scenario")
+    return escape(f"{number}: {', '.join(ids[:MAX_SHOWN])}{', ...' if len(ids) > MAX_SHOWN else ''}")
 
 
 def _sentences(contract: Contract, identity: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +14,11 @@ from conformance.cli import exit_codes
 from conformance.cli.check_run import judge_server
 from conformance.cli.click_options import add_options
 from conformance.cli.dialect_todo import list_lost_sentences, list_todos
+from conformance.cli.guidance.restart_hint import print_restart_hint
 from conformance.client.secret import Secret
 from conformance.proof.counterexamples import list_unproven
 from conformance.report.writers import report_files
+from conformance.report.writers.cause_groups import list_problems
 from conformance.run import embedded_server
 from conformance.run.session import RunOptions, load_contract
 from openapi.console import make_console
@@ -35,7 +38,8 @@ def check_dialect(dialect: str, depth: Depth, reports: tuple[str, ...]) -> None:
     """Check a dialect file: validate it, serve it with the reference server, and judge that strictly.
 
     The server follows the file, so a finding is a contradiction in the file or a fault of chatproof. Each own check
-    must report its counterexample. Then everything is listed that is left to do; that does not fail.
+    must report its counterexample. Then everything is listed that is left to do; that does not fail. With a finding,
+    the results are written to NAME.results.json, unless --report names another json file.
 
     Exit codes: 0 valid and judged without a finding, 1 a finding, a check without a working counterexample or an
     untested sentence, 2 usage error: an invalid file, or one of its checks raises an exception.
@@ -44,7 +48,11 @@ def check_dialect(dialect: str, depth: Depth, reports: tuple[str, ...]) -> None:
     with exit_codes.report_errors():
         contract = load_contract(dialect, "dialect")
         files = report_files.parse_options(reports)
-        outcome = _judge_reference_server(contract, depth, console)
+        results = next((path for kind, path in files if kind == "json"), None)
+        default = Path(f"{contract.name}.{report_files.RESULTS}")
+        outcome = _judge_reference_server(contract, depth, console, results or default)
+        if results is None and list_problems(outcome.results):  # the commands of the report read them
+            files = [("json", default), *files]
         report_files.write_reports(files, outcome.results, console)
         exit_codes.print_own_errors(outcome)
         code = exit_codes.exit_code(outcome)
@@ -56,12 +64,14 @@ def check_dialect(dialect: str, depth: Depth, reports: tuple[str, ...]) -> None:
     sys.exit(max(code, exit_codes.NONCONFORMANT) if problems else code)
 
 
-def _judge_reference_server(contract: Contract, depth: Depth, console: Console) -> RunOutcome:
+def _judge_reference_server(contract: Contract, depth: Depth, console: Console, file: Path) -> RunOutcome:
     with ExitStack() as stack:
         with console.status("starting the embedded reference server"):
             server = stack.enter_context(embedded_server.serve(contract))
         options = RunOptions(url=server.url, dialect=contract.location, depth=depth, strict=True)
-        return judge_server(options, Secret(server.key) if server.key else None, console)
+        outcome = judge_server(options, Secret(server.key) if server.key else None, console, file=str(file))
+        print_restart_hint(outcome, contract, server, console)
+        return outcome
 
 
 def _print_lines(console: Console, title: str, lines: list[str], style: str) -> None:

@@ -27,6 +27,7 @@ from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.session import load_contract
 from openapi.console import make_console
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +89,8 @@ def judge(
         terminal.write(results, console, written)
         if missing := rejudged.unrecorded:
             some = ", ".join(missing[:SHOWN_SCENARIOS]) + (", ..." if len(missing) > SHOWN_SCENARIOS else "")
-            console.print(f"not judged because the record does not contain them: {len(missing)} scenarios ({some})")
+            number = format_quantity(len(missing), "scenario")
+            console.print(f"not judged because the record does not contain them: {number} ({some})")
         report_files.write_reports(report_options, results, console)
         exit_codes.print_own_errors(rejudged.outcome)
         code = exit_codes.exit_code(rejudged.outcome)
@@ -141,7 +143,7 @@ def replay_one(
             for exchange in before
         ]
         together = scenario is not None and scenario.together
-        with console.status(f"sending {len(calls)} request{'s' * (len(calls) != 1)}"):
+        with console.status(f"sending {format_quantity(len(calls), 'request')}"):
             after = asyncio.run(resend.send_calls(calls, secret, given, verify, together=together))
         for then, now in zip(before, after, strict=True):
             _show_answers(then, now, console, complete=len(before) == 1)
@@ -185,7 +187,7 @@ def diff_results(before: Path, after: Path, allow_lost: bool) -> None:
     with exit_codes.report_errors():
         changes = list(outcome_changes.compare_results(read_results(before), read_results(after)))
         counts = Counter(change.kind for change in changes)
-        for table in outcome_changes.make_tables(changes):
+        for table in outcome_changes.make_tables(changes, console.width):
             console.print(table)
         worse, lost, better = (
             counts[outcome_changes.WORSE],

@@ -28,6 +28,7 @@ from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import ContractError, names
 from openapi.contract.page.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from conformance.plan.traced_sentences import TracedSentence
@@ -145,9 +146,8 @@ def _print_page(contract: Contract, traced: tuple[TracedSentence, ...], page: Pa
         return
     for line in write_text(passages):
         click.echo(line)
-    click.echo(
-        f"{contract.name}: {sum(counts.values())} lines, {', '.join(f'{counts[kind]} {kind}' for kind in counts)}"
-    )
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in counts)
+    click.echo(f"{contract.name}: {format_quantity(sum(counts.values()), 'line')}, {kinds}")
 
 
 def _print_tables(traces: dict[str, tuple[Contract, tuple[TracedSentence, ...]]], *, with_empty: bool) -> None:

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from openapi.schema.quantity import format_quantity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,8 +31,8 @@ class ExpectedCost:
 
     def describe(self, latency_s: float | None = None, concurrency: int = 1) -> str:
         """Describe the cost in words. latency_s: how long an answer takes, if it is known."""
-        tokens = f"{self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens"
-        line = f"usually about {self.requests} requests, {tokens}"
+        tokens = f"{self.prompt_tokens:,} prompt and {format_quantity(self.completion_tokens, 'completion token')}"
+        line = f"usually about {format_quantity(self.requests, 'request')}, {tokens}"
         if latency_s is None:
             return line
         return f"{line}, {max(1.0, self.requests * latency_s / concurrency):,.0f} s"

@@ -23,6 +23,7 @@ from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
 from conformance.proof.progress import show_progress
 from conformance.run.session import load_contract
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,8 +190,9 @@ def _select(faults: list[HostedFault], patterns: Sequence[str]) -> list[HostedFa
 
 
 def _describe_false_positives(matrix: KillMatrix, dialects: int, false_positives: Sequence[str]) -> str:
-    number = f"{len(false_positives)} false positives" if false_positives else "no false positives"
-    return f"the faultless server in {dialects} dialects, and {len(matrix.variations)} variations: {number}"
+    number = format_quantity(len(false_positives), "false positive") if false_positives else "no false positives"
+    variations = format_quantity(len(matrix.variations), "variation")
+    return f"the faultless server in {format_quantity(dialects, 'dialect')}, and {variations}: {number}"
 
 
 def _print_result(result: MutationResult, console: Console) -> None:
@@ -202,7 +204,8 @@ def _print_result(result: MutationResult, console: Console) -> None:
             soft_wrap=True,
         )
     detected = sum(bool(fault.killers) for fault in matrix.faults)
-    console.print(f"{detected} of {len(matrix.faults)} faults detected, mutation score {matrix.score:.1%}")
+    faults = format_quantity(len(matrix.faults), "fault")
+    console.print(f"{detected} of {faults} detected, mutation score {matrix.score:.1%}")
     console.print(_describe_false_positives(matrix, len(result.dialects), result.false_positives))
     for title, lines in (
         ("faults that no check detects", matrix.survivors),

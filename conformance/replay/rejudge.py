@@ -101,6 +101,7 @@ def rebuild(
 ) -> tuple[RebuiltRun, ...]:
     """Return the run of each dialect of a record with today's plan; the arguments are those of `judge_again`."""
     run = results["run"]
+    sent_for = tuple(run.get("only", ())), tuple(run.get("topics", ()))
     contracts = {contract.name: contract for contract in own}
     recorded = {judged["target"]["dialect"] for judged in (results, *results.get("also", ()))}
     for name in sorted(set(contracts) - recorded):
@@ -111,8 +112,8 @@ def rebuild(
         url=results["target"]["url"],
         dialect=contracts[results["target"]["dialect"]].location,
         model=results["target"]["model"],
-        only=only or tuple(run.get("only", ())),
-        topics=topics or tuple(run.get("topics", ())),
+        only=only or (() if topics else sent_for[0]),
+        topics=topics or (() if only else sent_for[1]),
         draw=Draw(**run.get("draw", {})),
         depth=run.get("depth", "thorough"),
         strict=run["strict"] if strict is None else strict,
@@ -121,7 +122,7 @@ def rebuild(
         key_variable=results["target"].get("key_variable"),
         annotate=run.get("annotate"),
     )
-    first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {})
+    first = _rebuild(results, contracts[results["target"]["dialect"]], options, exchanges, "", {}, sent_for)
     record = replace(
         first.record,
         exhausted=run["exhausted"],
@@ -134,7 +135,7 @@ def rebuild(
     reusable = index_exchanges(first.prepared.plan, record, first.prepared.model)
     for other in results.get("also", ()):
         name = other["target"]["dialect"]
-        rebuilt.append(_rebuild(other, contracts[name], options, exchanges, f"{name}:", reusable))
+        rebuilt.append(_rebuild(other, contracts[name], options, exchanges, f"{name}:", reusable, sent_for))
         rebuilt[-1].record.requests, rebuilt[-1].record.exhausted = other["requests"], run["exhausted"]
     return tuple(rebuilt)
 
@@ -159,13 +160,16 @@ def _rebuild(
     exchanges: dict[str, Exchange],
     prefix: str,
     reusable: ReusableExchanges,
+    sent_for: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> RebuiltRun:
+    """Return the run of one dialect. sent_for: the patterns and topics that selected what the recorded run sent."""
     target = judged["target"]
     declaration = _declaration(target)
     selected = contract, declaration, options.only, options.topics, options.draw
-    needed = draft(*selected, options.depth)
+    needed = draft(contract, declaration, *sent_for, options.draw, options.depth)
     # Nothing is sent, so every exchange of the record is judged, whatever few requests the selection needs.
-    plan = draft(*selected) if (options.only or options.topics) and options.depth != "quick" else needed
+    plan = draft(*selected) if options.only or options.topics else needed
+    judged_scenarios = {scenario.id for scenario in plan.scenarios}
     record = Record(missing=_missing(judged))
     for scenario in (*needed.scenarios, *plan.scenarios):
         reused = reusable.get(scenario.request_key(target["model"]), {})
@@ -178,7 +182,9 @@ def _rebuild(
         record.exchanges.update(((unplanned, exchange.step), exchange) for exchange in found)
     known_steps, trials = {*record.exchanges, *record.missing}, Trials(needed)
     unrecorded = tuple(
-        scenario.id for scenario in needed.scenarios if _is_incomplete(scenario, known_steps, record, trials)
+        scenario.id
+        for scenario in needed.scenarios
+        if scenario.id in judged_scenarios and _is_incomplete(scenario, known_steps, record, trials)
     )
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = PreparedRun(

@@ -16,6 +16,7 @@ from conformance.errors import Unreachable, UsageError
 from conformance.exchange import Exchange
 from conformance.run.calls import WRONG_KEY
 from openapi.extra_headers import KEY_HEADER
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     import ssl
@@ -174,7 +175,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
         lines = ["", *_pretty_print(exchange.text)]
     yield from lines[:MAX_LINES]
     if len(lines) > MAX_LINES:
-        yield f"({len(lines) - MAX_LINES} more lines)"
+        yield f"({format_quantity(len(lines) - MAX_LINES, 'more line')})"
 
 
 def _pretty_print(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -12,9 +13,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from conformance.client import curl as client_curl
 from conformance.errors import HarnessError, UsageError
 from conformance.plan.media import media_folder
+from openapi.contract.contract import name_of
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ ADDRESS = re.compile(r"http://[\w.\[\]:]+")
 ORIGIN = "https://chatproof.example"  # the origin that the scenario `cors` sends, so that its checks apply
 MEDIA_HOST = "127.0.0.1"  # from which the embedded server may fetch media
 MEDIA_PATH = "/"  # the folder of the media files, which is its --media-root
+EXAMPLE_KEY = "any-key-of-yours"
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
@@ -57,11 +62,23 @@ def serve(contract: Contract) -> Iterator[EmbeddedServer]:
     """
     require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
-    options = ["--dialect", contract.location, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
-    options += ["--media-domain", MEDIA_HOST, "--media-root", str(media_folder())]
-    options += ["--api-key-env", KEY_VARIABLE] if key else []
+    options = _list_options(contract, 0, KEY_VARIABLE)
     with run_module("reference_server", options, key) as startup:
         yield EmbeddedServer(startup.address, key)
+
+
+def list_restart_commands(contract: Contract, server: EmbeddedServer) -> list[str]:
+    """Return the shell commands that serve a contract again at the address of a server that has ended."""
+    options = _list_options(contract, urlsplit(server.url).port or 0, client_curl.KEY_VARIABLE)
+    key = [f"export {client_curl.KEY_VARIABLE}={EXAMPLE_KEY}"] if server.key else []
+    return [*key, f"chatproof serve {shlex.join(options)}"]
+
+
+def _list_options(contract: Contract, port: int, key_variable: str) -> list[str]:
+    """Return the options with which `chatproof serve` serves a contract to the suite. port: 0 for any free one."""
+    options = ["--dialect", name_of(contract), "--host", "127.0.0.1", "--port", str(port), "--allow-origin", ORIGIN]
+    options += ["--media-domain", MEDIA_HOST, "--media-root", str(media_folder())]
+    return [*options, "--api-key-env", key_variable] if contract.auth == "bearer" else options
 
 
 def require_packages() -> None:

@@ -6,6 +6,7 @@ request in any other way, even with a broken completion or with status 500, is j
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from conformance.judge.acceptance import is_refused_somehow
@@ -27,6 +28,7 @@ OTHER_ENDPOINTS: Final = (
     "/health", "/metrics", "/generate", "/chat", "/api",
 )  # fmt: skip
 """Paths of other endpoints that users copy, in place of the address of the server."""
+VERSION: Final = re.compile(r"/v\d+/")
 TLS_PORT: Final = ("https server", "https port", "tls")
 """What a TLS port says about a request without TLS."""
 MOST_SHOWN: Final = 5
@@ -103,10 +105,11 @@ def suggest_https(target: Target) -> str:
 
 
 def _likely_base(target: Target) -> str | None:
-    """Return the address of a server without the path of another endpoint; None if it has no such path."""
-    version = target.path[: target.path.index("/", 1) + 1]  # /v1/
-    base, has_version, _ = f"{target.base}/".partition(version)
-    if has_version:
-        return base
+    """Return the address of a server without an API version and the path of another endpoint; None without both.
+
+    The path of the contract has a version of its own, or none.
+    """
+    if version := VERSION.search(f"{target.base}/"):
+        return target.base[: version.start()]
     endings = (ending for ending in OTHER_ENDPOINTS if target.base.endswith(ending))
     return next((target.base.removesuffix(ending) for ending in endings), None)

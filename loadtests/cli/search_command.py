@@ -34,7 +34,7 @@ from loadtests.cli.load_command import (
 from loadtests.cli.rate_search import RateSearch, RateStep, is_saturated
 from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
-from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED
+from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED, describe_failures
 from loadtests.secret import to_printable
 from openapi.command_options.duration import Duration
 from openapi.whole_file import write_whole_text
@@ -134,10 +134,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, greatest
                 raise SystemExit(code)
             if results["failures"] and results["counts"]["failures"] == results["counts"]["requests"]:
                 failure = results["failures"][0]
-                text = (
-                    f"all {results['counts']['requests']} requests failed: "
-                    f"{failure['kind']}: {to_printable(failure['first'])}"
-                )
+                text = f"{describe_failures(results['counts'])}: {failure['kind']}: {to_printable(failure['first'])}"
                 console.print(text, markup=False, soft_wrap=True)
                 if rate_search.highest_holding is None:  # a lower rate would not help
                     raise SystemExit(FAILURES)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from loadtests.shape.prompts import WORD
+from openapi.schema.quantity import format_quantity
 from openapi.server_values import read_count
 from openapi.stream import event_order, sse
 from openapi.stream.strict_json import quote
@@ -114,7 +115,7 @@ def _check_usage(usage: dict[str, Any], answer: Answer) -> Iterator[tuple[str, s
         if prompt + completion != total:
             yield "usage-is-sum", f"{prompt} + {completion} != {total}"
         if completion < 1 and answer.counts:
-            yield "usage-counts", f"{completion} tokens, {sum(answer.counts)} events with content"
+            yield "usage-counts", f"{format_quantity(completion, 'token')}, {_count_events(sum(answer.counts))}"
 
 
 def _check_repeated(events: list[str], usage: dict[str, Any], content: int) -> Iterator[tuple[str, str]]:
@@ -124,5 +125,9 @@ def _check_repeated(events: list[str], usage: dict[str, Any], content: int) -> I
         return
     repeated = next((at for at, (one, other) in enumerate(pairwise(events), 1) if one == other), None)
     if repeated is not None:
-        detail = f"event {repeated} equals event {repeated - 1}; {content} events with content, {tokens} tokens"
-        yield "repeated-events", detail
+        numbers = f"{_count_events(content)}, {format_quantity(tokens, 'token')}"
+        yield "repeated-events", f"event {repeated} equals event {repeated - 1}; {numbers}"
+
+
+def _count_events(number: int) -> str:
+    return format_quantity(number, "event with content", "events with content")

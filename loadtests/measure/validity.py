@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from loadtests.measure.objectives import min_samples, percentile_share
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,24 +70,25 @@ def find_doubts(
         text = f"a process of the load generator used {cpu:.0%} of a core, limit {MAX_CPU:.0%}; use more --processes"
         doubts.append(Doubt("own-cpu", text))
     if tally.clock_steps:
-        doubts.append(Doubt("clock-step", f"the wall clock was set {tally.clock_steps} times during the run"))
+        times = format_quantity(tally.clock_steps, "time")
+        doubts.append(Doubt("clock-step", f"the wall clock was set {times} during the run"))
     if tally.dropped:
-        text = f"{tally.dropped} requests were not sent because too many were in flight; increase --max-in-flight"
+        dropped = format_quantity(tally.dropped, "request was", "requests were")
+        text = f"{dropped} not sent because too many were in flight; increase --max-in-flight"
         doubts.append(Doubt("dropped", text))
     if tally.tokens_unknown:
-        text = f"{tally.tokens_unknown} answers had no usage: their events are counted as tokens"
+        text = f"{format_quantity(tally.tokens_unknown, 'answer')} without usage: the events are counted as tokens"
         doubts.append(Doubt("no-usage", text, invalid=False))
     if tally.interrupted:
-        text = (
-            f"{tally.interrupted} answers were cut off when the test or their user ended: what had arrived is counted"
-        )
+        cut = format_quantity(tally.interrupted, "answer was", "answers were")
+        text = f"{cut} cut off when the test or the user ended: what had arrived is counted"
         doubts.append(Doubt("interrupted", text, invalid=False))
     for objective in objectives:
         if objective.row is not None and percentile_share(objective.which) is not None:
             needed, actual = min_samples(objective.which), samples(objective.row)
             if 0 < actual < needed:
                 text = (
-                    f"{objective.text}: {actual} values, but {objective.which} needs {needed}; "
+                    f"{objective.text}: {format_quantity(actual, 'value')}, but {objective.which} needs {needed}; "
                     "run longer or use a lower percentile"
                 )
                 doubts.append(Doubt("few-samples", text))

@@ -9,7 +9,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.report.chart import Axis, Series, draw_lines, draw_waterfall
-from loadtests.report.results import describe_verdict, quantile
+from loadtests.report.results import describe_load, describe_verdict, quantile
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,14 +69,12 @@ def _render_body(results: dict[str, Any], progress: str) -> str:
 def _render_head(results: dict[str, Any], progress: str) -> str:
     target, load, counts, rates = results["target"], results["load"], results["counts"], results["rates_per_s"]
     kind = "dim" if progress else "missed" if results["exit_code"] else "met"
-    generated = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
-    if load["rate_per_s"]:
-        generated += f" at {load['rate_per_s']:g}/s"
     return (
-        f'<p class="dim">{escape(target["dialect"])}, model {escape(target["model"])}; {escape(generated)}, shape '
-        f"{escape(load['shape'])}, seed {load['seed']}; {load['measured_s']:g} s measured after {load['warm_up_s']:g} "
-        f's of warm-up</p><p class="verdict {kind}">{escape(progress or describe_verdict(results))}</p>'
-        f"<p>{counts['requests']} requests, {counts['failures']} failed; "
+        f'<p class="dim">{escape(target["dialect"])}, model {escape(target["model"])}; {escape(describe_load(load))}, '
+        f"shape {escape(load['shape'])}, seed {load['seed']}; {load['measured_s']:g} s measured after "
+        f"{load['warm_up_s']:g} s of warm-up</p>"
+        f'<p class="verdict {kind}">{escape(progress or describe_verdict(results))}</p>'
+        f"<p>{format_quantity(counts['requests'], 'request')}, {counts['failures']} failed; "
         f"{_format_number(rates['requests'])} answers/s, {_format_number(rates['tokens'])} tokens/s, "
         f"goodput {_format_number(rates['goodput'])}/s</p>"
     )
@@ -187,7 +186,7 @@ def _render_failures(results: dict[str, Any]) -> str:
     checked = results["conformance"]
     violated = [(finding["rule"], str(finding["count"]), finding["first"]) for finding in checked["findings"]]
     return _render_table("Failed requests", ("kind", "count", "first"), failed, wrap=True) + _render_table(
-        f"Rules violated, in {checked['streams_judged']} checked streams",
+        f"Rules violated, in {format_quantity(checked['streams_judged'], 'checked stream')}",
         ("rule", "count", "first"),
         violated,
         wrap=True,

@@ -14,6 +14,7 @@ from loadtests.measure.latency import DEFINITIONS
 from loadtests.measure.objectives import percentile_share
 from loadtests.measure.validity import Doubt, find_doubts
 from loadtests.secret import redact
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,7 +131,10 @@ def _find_doubts(plan: LoadPlan, measured: Measurement, latencies: Mapping[str, 
         doubts.append(Doubt("lost-workers", text))
     late = sum(at_s > plan.warm_up_s + plan.seconds for at_s in plan.trace_at_s)
     if late:
-        text = f"{late} of the trace's {len(plan.trace_at_s)} requests are after the end of the test; increase --time"
+        number = format_quantity(len(plan.trace_at_s), "request")
+        text = (
+            f"{late} of {number} of the trace {'is' if late == 1 else 'are'} after the end of the test; increase --time"
+        )
         doubts.append(Doubt("trace", text, invalid=False))
     doubts += [
         Doubt("warm-up", f"failed in the warm-up: {kind}: {redact(detail, plan.secrets)}", invalid=False)
@@ -152,6 +156,18 @@ def exit_code(tally: Tally, max_failures: float, verdicts: list[dict[str, Any]],
     return MET if all(verdict["met"] for verdict in verdicts) else MISSED
 
 
+def describe_load(load: Mapping[str, Any]) -> str:
+    """Describe what sends requests: users that wait for their answers, or a process of arrivals, and at which rate."""
+    closed = load["loop"] == "closed"
+    sender = format_quantity(load["users"], "user") if closed else f"{load['arrivals']} arrivals"
+    return f"{sender} at {load['rate_per_s']:g}/s" if load["rate_per_s"] else sender
+
+
+def describe_failures(counts: Mapping[str, Any]) -> str:
+    """Return how many of the measured requests failed."""
+    return f"{counts['failures']:,} of {format_quantity(counts['requests'], 'request')} failed"
+
+
 def describe_verdict(results: Mapping[str, Any]) -> str:
     """Describe the exit code in words."""
     code, counts = results["exit_code"], results["counts"]
@@ -164,7 +180,7 @@ def describe_verdict(results: Mapping[str, Any]) -> str:
         kinds = [(failure["kind"], failure["count"]) for failure in results["failures"]]
         if kinds == [("connect", counts["requests"])]:
             return f"cannot connect to {results['target']['url']}: {results['failures'][0]['first']}"
-        failed = [f"{counts['failures']} of {counts['requests']} requests failed"] if counts["failures"] else []
+        failed = [describe_failures(counts)] if counts["failures"] else []
         broken = ["streams violated the contract's rules"] if results["conformance"]["findings"] else []
         return " and ".join([*failed, *broken])
     if code == MET and not results["objectives"]:

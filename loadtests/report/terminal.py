@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from loadtests.measure.locust_rows import METHOD
-from loadtests.report.results import describe_verdict
+from loadtests.report.results import describe_load, describe_verdict
 from loadtests.secret import to_printable
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,14 +72,13 @@ def print_report(results: dict[str, Any], out: Path | None) -> None:
         sys.stderr.write("\r\x1b[2K")
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     target, counts, load = results["target"], results["counts"], results["load"]
-    generated = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
-    rate = f" at {load['rate_per_s']:g}/s" if load["rate_per_s"] else ""
     where = escape(f"{target['url']} as {target['dialect']}")
-    console.print(f"{where}, {generated}{rate}, {load['measured_s']:g} s measured")
+    console.print(f"{where}, {describe_load(load)}, {load['measured_s']:g} s measured")
     _print_latencies(console, results)
     rates = results["rates_per_s"]
     console.print(
-        f"{counts['requests']} requests, {counts['failures']} failed; {_format_number(rates['requests'])} answers/s, "
+        f"{format_quantity(counts['requests'], 'request')}, {counts['failures']} failed; "
+        f"{_format_number(rates['requests'])} answers/s, "
         f"{_format_number(rates['tokens'])} tokens/s, goodput {_format_number(rates['goodput'])}/s"
     )
     for failure in results["failures"]:
@@ -87,13 +87,14 @@ def print_report(results: dict[str, Any], out: Path | None) -> None:
     for finding in checked["findings"]:
         console.print(f"rule violated: {finding['count']} x {finding['rule']}: {_escape(finding['first'])}")
     if checked["streams_judged"] and not checked["findings"]:
-        console.print(f"{checked['streams_judged']} streams checked against the contract's rules, no violations")
+        streams = format_quantity(checked["streams_judged"], "stream")
+        console.print(f"{streams} checked against the contract's rules, no violations")
     for objective in results["objectives"]:
         word = "met" if objective["met"] else "MISSED"
         console.print(f"{word}: {escape(objective['objective'])} ({_format_number(objective['value'])})")
     for doubt in results["doubts"]:
         word = "measurement in doubt" if doubt["invalid"] else "note"
-        console.print(f"{word}: {escape(doubt['text'])}")
+        console.print(f"{word}: {_escape(doubt['text'])}")
     console.print(f"{_escape(describe_verdict(results))} (exit code {results['exit_code']})")
     if out is not None:
         console.print(f"written: {out / 'report.html'}, results.json and requests.csv", markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -98,10 +99,12 @@ def show(command: str, target: str | None) -> None:
     """Show the value of every option of a command (default: check), and where it is from."""
     context = click.get_current_context()
     chosen = _load(context, command)
+    if target and not config_file.takes_target(chosen):
+        raise click.UsageError(f"`{command}` has no URL, so it takes no target such as {target!r}")
     given = [target] if target else []
     defaults = config_file.read_defaults(chosen, command)
-    read = chosen.make_context(command, given, parent=context.find_root(), default_map=defaults)
-    for name in config_file.read_config().get(config_file.TARGETS, {}):
+    read = _without_required(chosen).make_context(command, given, parent=context.find_root(), default_map=defaults)
+    for name in config_file.read_config().get(config_file.TARGETS, {}) if config_file.takes_target(chosen) else ():
         config_file.read_target(read, f"@{name}")  # reports a mistake in any target
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("option", "value", "from"):
@@ -133,6 +136,15 @@ def print_schema() -> None:
         "properties": {**tables, config_file.TARGETS: targets},
     }
     click.echo(json.dumps(schema, indent=1))
+
+
+def _without_required(command: click.Command) -> click.Command:
+    """Return a copy of a command whose options can be read without the arguments that a real call needs."""
+    lenient = copy(command)
+    lenient.params = [copy(parameter) for parameter in command.params]
+    for parameter in lenient.params:
+        parameter.required = False
+    return lenient
 
 
 def _shown(value: Any, parameter: click.Parameter) -> str:

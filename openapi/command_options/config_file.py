@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILE: Final = "chatproof.toml"
 PREFIX: Final = "CHATPROOF_"
 FILE_VARIABLE: Final = "CHATPROOF_CONFIG"
-COMMANDS: Final = ("check", "judge", "replay", "load")
+COMMANDS: Final = ("check", "judge", "replay", "diff", "matrix", "load")
 """The commands whose options the file can set."""
 TARGETS: Final = "targets"
 URL: Final = "url"
@@ -76,6 +76,11 @@ def option_name(parameter: click.Parameter) -> str | None:
     """Return the name of an option without dashes; None for an argument."""
     long = [name for name in parameter.opts if name.startswith("--")]
     return long[0].removeprefix("--") if isinstance(parameter, click.Option) and long else None
+
+
+def takes_target(command: click.Command) -> bool:
+    """Return whether `@NAME` can stand for the URL of a command."""
+    return any(parameter.name == URL for parameter in command.params)
 
 
 def connect_options(command: click.Command) -> None:
@@ -159,7 +164,12 @@ def _options_of_other_commands(context: click.Context) -> set[str | None]:
         if isinstance(root.command, click.Group)
         else []
     )
-    return {option_name(parameter) for command in loaded if command is not None for parameter in command.params}
+    return {
+        option_name(parameter)
+        for command in loaded
+        if command is not None and takes_target(command)
+        for parameter in command.params
+    }
 
 
 def _by_parameter(table: dict[str, Any], command: click.Command, place: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ module knows nothing about HTTP: `openapi.description.description` writes a Cont
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -185,6 +186,9 @@ def load(name: str) -> Contract:
 
     Raises ContractError for an unknown name, and for an invalid or unreadable file.
     """
+    if "://" in name:
+        new = f"`chatproof dialect new {shlex.quote(name)} --extends openai` writes a dialect file from a description"
+        raise ContractError(f"{name!r} is a URL: expected {describe_names()}; {new}")
     if is_path(name):
         return load_file(Path(name))
     known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow
@@ -194,6 +198,11 @@ def load(name: str) -> Contract:
     if path is not None:
         return load_file(path)
     raise ContractError(f"unknown dialect {name!r}: expected {describe_names()}{suggest(name, _list_names())}")
+
+
+def name_of(contract: Contract) -> str:
+    """Return the shortest name by which `load` finds a contract: its id, or the path of a file outside this package."""
+    return contract.name if contract.is_built_in or contract.name in vendor_files() else contract.location
 
 
 def describe_names() -> str:

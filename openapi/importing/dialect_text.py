@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from openapi.contract.tree.yaml_file import DELTAS
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +68,7 @@ def _format_prose(prose: Sequence[Todo], *, quotes: bool) -> list[str]:
     if not prose:
         return []
     if not quotes:
-        return [f"Left out: {len(prose)} passages without a word that hints at a fact."]
+        return [f"Left out: {format_quantity(len(prose), 'passage')} without a word that hints at a fact."]
     lines = (wrap(str(one), LINE_WIDTH, initial_indent="- ", subsequent_indent="  ") for one in dict.fromkeys(prose))
     return [PROSE, *(line for one in lines for line in one)]
 

@@ -15,6 +15,7 @@ from openapi.importing.page_interface import read_page_interface
 from openapi.importing.source import parse_mapping
 from openapi.reading.facts.facts import cells_line, read_facts
 from openapi.reading.pages.page import read_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +69,12 @@ class ImportedDialect:
     @property
     def summary(self) -> str:
         """What was understood, and what is left to a person, in one line."""
-        understood = f"{self.parameters} parameters and {self.sentences} sentences understood"
-        return f"{understood}, {self.todos} to-dos, {self.prose} passages of prose without a hint of a fact"
+        parameters, sentences = (
+            format_quantity(self.parameters, "parameter"),
+            format_quantity(self.sentences, "sentence"),
+        )
+        left = f"{format_quantity(self.todos, 'to-do')}, {format_quantity(self.prose, 'passage')} of prose"
+        return f"{parameters} and {sentences} understood, {left} without a hint of a fact"
 
 
 def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect:
@@ -84,7 +89,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
     else:
         facts = read_facts(read_page(source.content, source.name, options.sections), strict=False)
         interface, responses = read_page_interface(facts, base, options.title or _page_title(text) or source.name)
-        what = f"{facts.form}, {facts.rows} rows, {cells_line(facts)}"
+        what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
     if options.partial:
         interface.mentioned |= set(base.parameters)
     if not options.quotes:

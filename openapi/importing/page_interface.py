@@ -62,7 +62,7 @@ def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: C
     below = [other for other in request if other.path.startswith((f"{name}.", f"{name}[]"))]
     stated = [
         attribute
-        for one in (fact, *below)
+        for one in map(close_ends, (fact, *below))
         for attribute in ATTRIBUTES
         if is_expressible(attribute, one) and is_stated(attribute, getattr(one, attribute))
     ]

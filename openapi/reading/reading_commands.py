@@ -17,6 +17,7 @@ from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import ExplainedRow, explain, find_stale
 from openapi.reading.facts.facts import Facts, cells_line, read_facts
 from openapi.reading.pages.page import read_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -84,7 +85,8 @@ def summary_line(facts: Facts, explained: list[ExplainedRow], contract: Contract
     counted = counts(explained)
     differences = ", ".join(f"{count} {name}" for name, count in counted.items())
     which = f"{'the pinned' if pinned else 'not the pinned'} {contract.document.id}"
-    return f"{contract.name}: {differences}. Page: {which}, {facts.form}, {facts.rows} rows, {cells_line(facts)}."
+    rows = format_quantity(facts.rows, "row")
+    return f"{contract.name}: {differences}. Page: {which}, {facts.form}, {rows}, {cells_line(facts)}."
 
 
 def _json_row(row: ExplainedRow) -> dict[str, Any]:

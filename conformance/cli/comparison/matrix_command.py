@@ -12,8 +12,9 @@ from conformance.report.comparison.deployment_runs import read_deployments
 from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
 from conformance.report.comparison.site import require_separate_folder, write_site
-from conformance.report.writers.report_files import parse_options, write_report
+from conformance.report.writers.report_files import parse_options, print_written, write_report
 from openapi.console import make_console
+from openapi.schema.quantity import format_quantity
 
 
 @click.command(name="matrix", context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,7 +47,8 @@ def matrix(sources: tuple[str, ...], reports: tuple[str, ...], site: Path | None
             console.print(item)
         for kind, path in report_options:
             write_report(path, MATRIX_WRITERS[kind](compared))
-            console.print(f"{kind} written to {path}", style="dim", markup=False)
+            print_written(kind, path, console)
         if site is not None:
             pages = write_site(compared, site)
-            console.print(f"{pages} pages written to {site}: open {site / 'index.html'}", style="dim", markup=False)
+            line = f"{format_quantity(pages, 'page')} written to {site}: open {site / 'index.html'}"
+            console.print(line, style="dim", markup=False)

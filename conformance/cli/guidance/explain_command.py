@@ -54,7 +54,9 @@ def explain(identity: str, dialect: str | None) -> None:
             if lines:
                 console.print(Text(f"\n{title}", "dim"))
             for line in lines:
-                console.print(Padding(Text(line), (0, 0, 0, INDENT), expand=False))
+                text = line.lstrip()
+                indent = INDENT + len(line) - len(text)  # also of the lines below a wrapped one
+                console.print(Padding(Text(text), (0, 0, 0, indent), expand=False))
 
 
 def _parameter_of(identity: str) -> str | None:

@@ -21,6 +21,7 @@ from conformance.run.session import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
 from openapi.perturbation.perturbation import Variant
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,8 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
     false_positives = sum(bool(result.false_positives) for result in failures)
     missed = sum(len(result.missed) for result in failures)
     console.print(
-        f"{len(drawn)} contracts, {false_positives} with false positives, {missed} missed perturbations, "
+        f"{format_quantity(len(drawn), 'contract')}, {false_positives} with false positives, "
+        f"{format_quantity(missed, 'missed perturbation')}, "
         f"{time.monotonic() - started_s:.0f} s"
     )
     sys.exit(FAILURE if failures else SUCCESS)

@@ -14,6 +14,7 @@ from conformance.proof.correct_servers.mode_run import run_modes, select_modes
 from conformance.proof.exit_codes import FAILURE, SUCCESS, exit_on_errors
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.progress import show_progress
+from openapi.schema.quantity import format_quantity
 
 
 @click.command(name="modes", context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,5 +47,6 @@ def modes(only: tuple[str, ...], *, thorough: bool) -> None:
     wrong = sum(bool(result.reported) for result in results)
     requests = sum(result.requests for result in results)
     seconds = time.monotonic() - started_s
-    click.echo(f"{len(results)} modes, {wrong} with false positives, {requests} requests, {seconds:.0f} s")
+    sent = format_quantity(requests, "request")
+    click.echo(f"{format_quantity(len(results), 'mode')}, {wrong} with false positives, {sent}, {seconds:.0f} s")
     sys.exit(FAILURE if wrong else SUCCESS)

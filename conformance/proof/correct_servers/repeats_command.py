@@ -15,6 +15,7 @@ from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 from conformance.record import BudgetLimits
 from conformance.run.session import RunOptions, load_contract, prepare_server, send
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +49,8 @@ def repeats(runs: int, dialects: tuple[str, ...]) -> None:
                     for line in compare(first, outcomes):
                         changed += 1
                         click.echo(f"{name}, run {number}: {line}")
-                click.echo(f"{name}: {runs} runs, {len(first)} requirements")
-    click.echo(f"{changed} outcomes changed, {time.monotonic() - started_s:.0f} s")
+                click.echo(f"{name}: {format_quantity(runs, 'run')}, {format_quantity(len(first), 'requirement')}")
+    click.echo(f"{format_quantity(changed, 'outcome')} changed, {time.monotonic() - started_s:.0f} s")
     sys.exit(FAILURE if changed else SUCCESS)
 
 

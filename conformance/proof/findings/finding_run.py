@@ -14,6 +14,7 @@ from conformance.record import BudgetLimits
 from conformance.report.writers.cause_groups import list_problems
 from conformance.run.session import RunOptions, prepare_server, send
 from openapi.contract.contract import load
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,9 +110,10 @@ def summarize(results: Sequence[FaultFindings]) -> str:
     """Return the number of findings of a detected fault, and how often the first one is the cause, in words."""
     detected = [result for result in results if result.findings]
     if not detected:
-        return f"{len(results)} faults, none detected"
+        return f"{format_quantity(len(results), 'fault')}, none detected"
     numbers = [len(result.findings) for result in detected]
     first = sum(result.is_cause_first for result in detected)
     counts = f"findings: median {median(numbers):g}, mean {mean(numbers):.1f}, most {max(numbers)}"
     share = f"{first / len(detected):.0%}"
-    return f"{len(results)} faults, {len(detected)} detected; {counts}; the cause is listed first for {first} ({share})"
+    faults = format_quantity(len(results), "fault")
+    return f"{faults}, {len(detected)} detected; {counts}; the cause is listed first for {first} ({share})"

@@ -67,14 +67,24 @@ def read_deployments(sources: Iterable[str]) -> list[Deployment]:
     Raise UsageError for a source that does not exist, and for a file that is not a results file.
     """
     groups: dict[tuple[str, str], list[DeploymentRun]] = {}
-    for name, file in _list_files(sources):
-        results = read_results(file)
+    for name, file, folder in _list_files(sources):
+        results = _read_found(file, folder)
         run = summarize_run(results, file)
         groups.setdefault((name or _address(run.url), results["target"]["dialect"]), []).append(run)
     return [
         Deployment(name, dialect, tuple(sorted(runs, key=lambda run: run.started_at)))
         for (name, dialect), runs in groups.items()
     ]
+
+
+def _read_found(file: Path, folder: Path | None) -> dict[str, Any]:
+    """Read a results file. The error about another file in a folder says how to leave it out."""
+    try:
+        return read_results(file)
+    except UsageError as error:
+        if folder is None:
+            raise
+        raise UsageError(f"{error}; name the results files in place of the folder {folder}") from error
 
 
 def summarize_run(results: dict[str, Any], file: Path) -> DeploymentRun:
@@ -95,8 +105,11 @@ def summarize_run(results: dict[str, Any], file: Path) -> DeploymentRun:
     )  # fmt: skip
 
 
-def _list_files(sources: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the files of all sources, each with the name of its deployment if the name does not follow from its URL."""
+def _list_files(sources: Iterable[str]) -> Iterator[tuple[str, Path, Path | None]]:
+    """Yield the files of all sources, each with the name of its deployment and the folder in which it was found.
+
+    The name is empty if it follows from the URL, and the folder None for a file that is named.
+    """
     for source in sources:
         name, equals, path = source.partition("=")
         if not equals or Path(source).exists():
@@ -105,14 +118,14 @@ def _list_files(sources: Iterable[str]) -> Iterator[tuple[str, Path]]:
             raise UsageError(f"invalid source {source!r}: expected FILE, FOLDER or NAME=FILE")
         place = Path(path)
         if not place.is_dir():
-            yield name, place
+            yield name, place, None
             continue
         files = sorted(file for file in place.rglob("*") if file.name.endswith(ENDINGS) and file.is_file())
         if not files:
             raise UsageError(f"{place}: the folder has no results files ({', '.join(ENDINGS)})")
         for file in files:
             folder = file.parent.relative_to(place)
-            yield name or ("" if folder == Path() else folder.as_posix()), file
+            yield name or ("" if folder == Path() else folder.as_posix()), file, place
 
 
 def _address(url: str) -> str:

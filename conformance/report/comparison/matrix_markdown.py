@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from conformance.report.comparison.deployment_matrix import count_changes, describe_counts, format_time
 from conformance.report.writers.evidence import LONGEST_COMMAND
 from conformance.report.writers.markdown import code_span
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ MAX_CHANGES: Final = 5
 
 def write(matrix: DeploymentMatrix) -> str:
     """Return the page: the deployments, what is violated where, the first findings, and the trend of each one."""
-    lines = [f"# chatproof: {len(matrix.deployments)} deployments", "", *_deployments(matrix)]
+    lines = [f"# chatproof: {format_quantity(len(matrix.deployments), 'deployment')}", "", *_deployments(matrix)]
     shown = [row for row in matrix.rows if row.is_bad or row.differs]
     lines += ["", "## Violated or different", "", *_outcomes(matrix, shown)]
     for number, deployment in enumerate(matrix.deployments):

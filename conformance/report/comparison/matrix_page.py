@@ -8,6 +8,7 @@ from conformance.report.comparison.deployment_matrix import BAD, count_changes, 
 from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize
 from conformance.report.writers.pages.page_exchanges import make_id
 from conformance.report.writers.pages.page_template import render_page
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,9 +51,18 @@ def write(matrix: DeploymentMatrix, pages: Mapping[Path, str] | None = None) -> 
         deployments=deployments,
         rows=rows,
         topics=sorted({row["topic"] for row in rows}),
-        headline=f"{conformant} of {len(deployments)} deployments conformant.",
-        violated=sum(row.is_bad for row in matrix.rows),
-        differing=sum(row.differs for row in matrix.rows),
+        headline=f"{conformant} of {format_quantity(len(deployments), 'deployment')} conformant.",
+        violated=_describe_violated(matrix),
+    )
+
+
+def _describe_violated(matrix: DeploymentMatrix) -> str:
+    """Return how many requirements are violated, and how many have different outcomes, in words."""
+    violated, differing = sum(row.is_bad for row in matrix.rows), sum(row.differs for row in matrix.rows)
+    number = format_quantity(len(matrix.rows), "requirement")
+    return (
+        f"{violated} of {number} {'is' if violated == 1 else 'are'} violated by one or more, "
+        f"{differing} {'has' if differing == 1 else 'have'} different outcomes."
     )
 
 

@@ -1,12 +1,18 @@
-"""Group requirements by the cause of their failure, and put the numbers of a verdict into words."""
+"""Group requirements by the cause of their failure, and put the numbers of a verdict into words.
+
+The headline of a verdict counts the groups that `list_problems` lists, each once: its numbers of causes and of internal
+errors add up to the length of the list that every report shows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 STATES: Final = {
     "not_exercised": "not exercised",
@@ -16,6 +22,14 @@ STATES: Final = {
 }
 """What happened to the sentences that were not judged."""
 SHOWN_CAPABILITIES: Final = 6
+ProblemKind = Literal["failure", "error", "waived", "warning"]
+COUNTED: Final[tuple[tuple[ProblemKind, tuple[str, ...], str, str], ...]] = (
+    ("failure", (), "requirement fails", "requirements fail"),
+    ("warning", ("WARN", "UNTESTABLE"), "warning", "warnings"),
+    ("waived", ("WAIVED",), "waived failure", "waived failures"),
+    ("error", ("ERROR",), "internal error", "internal errors"),
+)
+"""What the headline counts: the kind of a problem, the outcomes of its rows that count, and their name."""
 MOST_CAUSES: Final = 12
 """Causes that a report shows with their evidence in front of its lists; a server without validation has a hundred."""
 
@@ -30,13 +44,25 @@ class CauseGroup:
     @property
     def title(self) -> str:
         """The number of consequences in words."""
-        number = len(self.consequences)
-        return f"{number} {'consequence' if number == 1 else 'consequences'}"
+        return format_quantity(len(self.consequences), "consequence")
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """The cause and its consequences."""
+        return (self.row, *self.consequences)
 
     @property
     def fails(self) -> bool:
         """Whether the row or a consequence fails the run."""
-        return any(row["fails"] for row in (self.row, *self.consequences))
+        return any(row["fails"] for row in self.rows)
+
+    @property
+    def kind(self) -> ProblemKind:
+        """What a reader has to do about it: the same in the headline and in the lists of a report."""
+        if self.fails:
+            return "failure"
+        kinds: dict[str, ProblemKind] = {"ERROR": "error", "WAIVED": "waived"}
+        return kinds.get(self.row["outcome"], "warning")
 
 
 def group_rows(judged: dict[str, Any]) -> list[CauseGroup]:
@@ -70,23 +96,35 @@ def describe_causes(judged: dict[str, Any]) -> str:
 
     What a run that ended early did not observe is not counted as failing, although it fails the run.
     """
-    rows = judged["requirements"]
-    unobserved = [row for row in rows if row["fails"] and _is_left_out(row)] if judged["run"]["exhausted"] else []
-    failing = [row for row in rows if row["fails"] and row not in unobserved]
-    warning = [row for row in rows if row["outcome"] == "WARN" and not row["fails"]]
-    parts = []
-    if failing:
-        parts.append(f"{_count(failing, 'requirement fails', 'requirements fail')} for {_count_causes(failing)}")
-    if warning:
-        parts.append(f"{_count(warning, 'warning', 'warnings')} for {_count_causes(warning)}")
-    if unobserved:
-        parts.append(f"{len(unobserved)} not observed before the run ended")
+    problems = list_problems(judged)
+    parts: list[str] = []
+    for kind, outcomes, noun, plural in COUNTED:
+        groups = [group for group in problems if group.kind == kind]
+        rows = [row for group in groups for row in group.rows if row["outcome"] in outcomes or row["fails"]]
+        if groups:
+            causes = format_quantity(len(groups), "other cause" if parts else "cause")
+            parts.append(f"{format_quantity(len(rows), noun, plural)} for {causes}")
+    if explained := [row for group in problems if group.fails for row in group.rows if _only_warns(row)]:
+        parts.append(f"{format_quantity(len(explained), 'warning')} explained by failures")
+    listed = {row["id"] for group in problems for row in group.rows}
+    if unobserved := sum(row["fails"] and row["id"] not in listed for row in judged["requirements"]):
+        parts.append(f"{unobserved:,} not observed before the run ended")
     return ", ".join(parts)
 
 
-def _is_left_out(row: dict[str, Any]) -> bool:
-    """Whether a requirement was not observed, and no failure of another one explains it."""
-    return row["outcome"] == "UNTESTABLE" and not row["causes"] and not row["findings"]
+def _only_warns(row: dict[str, Any]) -> bool:
+    return row["outcome"] == "WARN" and not row["fails"]
+
+
+def describe_requests(run: dict[str, Any]) -> str:
+    """Return how many requests a run sent, and how long it took."""
+    return f"{format_quantity(run['requests'], 'request')} in {run['duration_s']:.1f} s"
+
+
+def describe_retries(run: dict[str, Any]) -> str:
+    """Return how many requests a run sent again, and how long it waited for that."""
+    sent = format_quantity(run["retries"], "request was sent again", "requests were sent again")
+    return f"{sent}, after {run['waited_s']:.1f} s of waiting"
 
 
 def describe_consequence(row: dict[str, Any]) -> str:
@@ -108,7 +146,8 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
     if counts is None or not counts["sentences"]:
         return
     others = [f"{counts[state]} {words}" for state, words in STATES.items() if counts[state]]
-    total = f"{counts['judged']} of {counts['sentences']} sentences of {judged['target']['document']['id']} judged"
+    sentences = format_quantity(counts["sentences"], "sentence")
+    total = f"{counts['judged']} of {sentences} of {judged['target']['document']['id']} judged"
     yield f"{total}; {', '.join(others)}" if others else total
     undeclared = counts["undeclared_capabilities"]
     if undeclared and counts["judged"]:
@@ -127,12 +166,3 @@ def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tls", "the server's certificate was not verified (--insecure)"
     if results["run"]["exhausted"]:
         yield "ended_early", results["run"]["exhausted"]
-
-
-def _count(rows: Sequence[object], one: str, many: str) -> str:
-    return f"{len(rows)} {one if len(rows) == 1 else many}"
-
-
-def _count_causes(rows: Sequence[dict[str, Any]]) -> str:
-    causes = {row["causes"][0] if row["causes"] else row["id"] for row in rows}
-    return _count(list(causes), "cause", "causes")

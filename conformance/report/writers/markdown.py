@@ -14,6 +14,8 @@ from conformance.report.writers.cause_groups import (
     describe_causes,
     describe_consequence,
     describe_document,
+    describe_requests,
+    describe_retries,
     list_problems,
     other_causes,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_FINDINGS = 5
 LONGEST = 300
+SECTIONS = (("Failures", ("failure", "error")), ("Waived", ("waived",)), ("Warnings", ("warning",)))
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -33,15 +36,9 @@ def write(results: dict[str, Any]) -> str:
     """Return the results as Markdown: verdict, counts, every cause with its consequences, and a table of all rows."""
     results = show_shortest_first(results)
     reproduction, requirements, groups = Reproduction(results), results["requirements"], list_problems(results)
-    failures = [group for group in groups if group.fails or group.row["outcome"] == "ERROR"]
-    others = [group for group in groups if group not in failures]
     lines = list(_summary(results))
-    for title, shown in (
-        ("Failures", failures),
-        ("Waived", [group for group in others if group.row["outcome"] == "WAIVED"]),
-        ("Warnings", [group for group in others if group.row["outcome"] == "WARN"]),
-    ):
-        if shown:
+    for title, kinds in SECTIONS:
+        if shown := [group for group in groups if group.kind in kinds]:
             lines += ["", f"## {title}"]
         for group in shown:
             lines += [*_row(group.row, reproduction), *_consequences(group)]
@@ -61,7 +58,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     yield from (f"# chatproof: {results['verdict']}", "")
     yield (
         f"{code_span(target['url'])} as {code_span(target['dialect'])}, model {code_span(target['model'])}, "
-        f"{run['requests']} requests in {run['duration_s']:.1f} s, chatproof {results['tool']['version']}."
+        f"{describe_requests(run)}, chatproof {results['tool']['version']}."
     )
     if causes := describe_causes(results):
         yield from ("", f"**{causes}.**")
@@ -73,7 +70,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     for label, names, origin in group_capabilities(target):
         yield from ("", f"{label.capitalize()}: {', '.join(map(code_span, names))} ({origin}).")
     if run["retries"]:
-        yield from ("", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting.")
+        yield from ("", f"{describe_retries(run)}.")
     if not target["tls_verified"]:
         yield from ("", "The server's certificate was not verified.")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.console import Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +24,10 @@ BAD: Final = ("FAIL", "ERROR", "UNTESTABLE", "WARN")
 UNJUDGED: Final = ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE")
 MAX_REASON: Final = 120
 """Characters of a finding or note in the table."""
+WIDE: Final = 120
+"""Columns of a terminal in which names of requirements, outcomes and findings fit next to each other."""
+INDENT: Final = 7
+KIND_STYLES: Final = {WORSE: "bold red", LOST: "red", BETTER: "green", OTHER: "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +89,44 @@ def _reason(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
     return str(new["note"])
 
 
-def make_tables(changes: Sequence[OutcomeChange]) -> Iterator[Table]:
-    """Yield the requirements that are no longer judged as one table, and the other changes, the worse ones first."""
+def make_tables(changes: Sequence[OutcomeChange], width: int = WIDE) -> Iterator[Table | Group]:
+    """Yield the requirements that are no longer judged, and before them the other changes, the worse ones first.
+
+    width: of the terminal. One that is not wide enough for a table with names of requirements gets lines.
+    """
     others = sorted((change for change in changes if change.kind != LOST), key=lambda change: KINDS.index(change.kind))
+    show = _table if width >= WIDE else _lines
     if others:
-        yield _table(others, "finding")
+        yield show(others, "finding")
     if lost := [change for change in changes if change.kind == LOST]:
-        yield _table(lost, "why it is no longer judged")
+        yield show(lost, "why it is no longer judged")
 
 
 def _table(changes: Sequence[OutcomeChange], last_column: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("", "requirement", "before", "after", last_column):
         table.add_column(name, overflow="fold")
-    styles = {WORSE: "bold red", LOST: "red", BETTER: "green", OTHER: "dim"}
     for change in changes:
-        outcomes = [
-            Text(outcome.lower() or "missing", STYLES.get(outcome, "dim")) for outcome in (change.before, change.after)
-        ]
         reason = Text(sanitize(change.reason, MAX_REASON))
-        table.add_row(Text(change.kind, styles[change.kind]), Text(sanitize(change.id)), *outcomes, reason)
+        before, after = _outcomes(change)
+        table.add_row(Text(change.kind, KIND_STYLES[change.kind]), Text(sanitize(change.id)), before, after, reason)
     return table
+
+
+def _lines(changes: Sequence[OutcomeChange], _last_column: str) -> Group:
+    """Return two lines for each change: the requirement with its outcomes, and the reason below it."""
+    lines: list[Text | Padding] = []
+    for change in changes:
+        before, after = _outcomes(change)
+        kind = (f"{change.kind:<{INDENT}}", KIND_STYLES[change.kind])
+        lines.append(Text.assemble(kind, f"{sanitize(change.id)}: ", before, " -> ", after))
+        lines.append(Padding(Text(sanitize(change.reason, MAX_REASON), "dim"), (0, 0, 0, INDENT)))
+    return Group(*lines)
+
+
+def _outcomes(change: OutcomeChange) -> tuple[Text, Text]:
+    before, after = (
+        Text(outcome.lower().replace("_", " ") or "missing", STYLES.get(outcome, "dim"))
+        for outcome in (change.before, change.after)
+    )
+    return before, after

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from conformance.plan.expected_cost import estimate_cost
 from conformance.report.writers.terminal_text import sanitize
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,16 +69,16 @@ def costs_line(plan: Plan, contract: Contract, budget: BudgetLimits) -> str:
     """Return the usual and the maximum cost of a plan and the limits of its budget, on one line."""
     requirements = len({assertion.requirement.id for assertion in plan.assertions})
     line = (
-        f"{contract.name}: {requirements} requirement{'s' * (requirements != 1)}, {estimate_cost(plan).describe()}; "
-        f"at most {plan.requests} requests and {plan.tokens} completion tokens"
+        f"{contract.name}: {format_quantity(requirements, 'requirement')}, {estimate_cost(plan).describe()}; "
+        f"at most {format_quantity(plan.requests, 'request')} and {format_quantity(plan.tokens, 'completion token')}"
     )
     limits = [
-        f"{number:,.12g} {unit}"
-        for number, unit in (
-            (budget.max_requests, "requests"),
-            (budget.max_tokens, "tokens"),
-            (budget.max_time_s, "seconds"),
-            (budget.rate, "requests per second"),
+        format_quantity(number, unit, units)
+        for number, unit, units in (
+            (budget.max_requests, "request", "requests"),
+            (budget.max_tokens, "token", "tokens"),
+            (budget.max_time_s, "second", "seconds"),
+            (budget.rate, "request per second", "requests per second"),
         )
         if number is not None
     ]
@@ -87,6 +88,9 @@ def costs_line(plan: Plan, contract: Contract, budget: BudgetLimits) -> str:
 def _content(step: Step, contract: Contract, model: str) -> str:
     path = contract.path if step.path is None else contract.models_path if step.path == "models" else step.path
     body = sanitize(step.payload(model).decode(errors="backslashreplace"), LONGEST_BODY)
-    stop = f" with {step.stop_from.length} characters of {step.stop_from.step} as stop" if step.stop_from else ""
-    disconnect = "" if step.stop_after_events is None else f" disconnected after {step.stop_after_events} events"
-    return f"{step.method} {path}{CREDENTIALS[step.credentials]} {body}{stop}{disconnect}".rstrip()
+    line = f"{step.method} {path}{CREDENTIALS[step.credentials]} {body}"
+    if step.stop_from:
+        line += f" with {format_quantity(step.stop_from.length, 'character')} of {step.stop_from.step} as stop"
+    if step.stop_after_events is not None:
+        line += f" disconnected after {format_quantity(step.stop_after_events, 'event')}"
+    return line.rstrip()

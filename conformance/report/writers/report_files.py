@@ -49,13 +49,27 @@ def parse_options(
     return reports
 
 
-def write_reports(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: Console | None = None) -> None:
-    """Write the reports, and print each file's name on the console. Raise UsageError as `write_report` does."""
+def write_reports(
+    reports: Iterable[tuple[str, Path]],
+    results: dict[str, Any],
+    console: Console | None = None,
+    logs: Collection[Path] = (),
+) -> None:
+    """Write the reports, and print each file's name on the console. Raise UsageError as `write_report` does.
+
+    logs: files that have grown during the run, whose names are printed too.
+    """
     for kind, path in reports:
-        suffix = Path(path.name.removesuffix(".gz")).suffix
-        write_report(path, BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results))
+        if path not in logs:
+            suffix = Path(path.name.removesuffix(".gz")).suffix
+            write_report(path, BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results))
         if console is not None:
-            console.print(f"{kind} written to {path}", style="dim", markup=False)
+            print_written(kind, path, console)
+
+
+def print_written(kind: str, path: Path, console: Console) -> None:
+    """Print that a report is written. The name of the file is never wrapped."""
+    console.print(f"{kind} written to {path}", style="dim", markup=False, soft_wrap=True)
 
 
 def live_logs(reports: Iterable[tuple[str, Path]]) -> list[Path]:

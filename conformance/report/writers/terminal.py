@@ -17,11 +17,14 @@ from conformance.report.writers.cause_groups import (
     describe_causes,
     describe_consequence,
     describe_document,
+    describe_requests,
+    describe_retries,
     list_problems,
     other_causes,
 )
 from conformance.report.writers.evidence import LONGEST_COMMAND, RESULTS_FILE, Reproduction
 from conformance.report.writers.terminal_text import INDENT, LABEL, STYLES, VERDICTS, labelled_lines, sanitize
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +44,8 @@ def plan_lines(
     """Return the lines that are printed before a run starts: what it judges, its usual and its maximum cost."""
     return Text(
         f"{dialect} at {sanitize(url)}, model {sanitize(model)}\n"
-        f"{requirements} requirement{'s' * (requirements != 1)}, {usual}\n"
-        f"at most {requests:,} requests and {tokens:,} completion tokens"
+        f"{format_quantity(requirements, 'requirement')}, {usual}\n"
+        f"at most {format_quantity(requests, 'request')} and {format_quantity(tokens, 'completion token')}"
     )
 
 
@@ -88,7 +91,7 @@ def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -
     """Yield one line for each cause, and the commands that show more of them."""
     if not groups:
         return
-    yield Text(f"{len(groups)} further cause{'s' * (len(groups) > 1)}:")
+    yield Text(f"{format_quantity(len(groups), 'further cause')}:")
     for group in groups:
         yield _one_line(group.row, group.row["summary"], "  ", console)
     page = f"chatproof judge {shlex.quote(file)} --report html=page.html"
@@ -123,7 +126,7 @@ def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> I
         more = len(row["findings"]) - 1
         yield from labelled_lines("expected", sanitize(first["expected"]), "green", console)
         yield from labelled_lines("got", sanitize(first["got"]), "red", console)
-        others = f", and {more} more finding{'s' * (more > 1)}" if more else ""
+        others = f", and {format_quantity(more, 'more finding')}" if more else ""
         yield from labelled_lines(
             "at", f"{sanitize(first['exchange'])} {sanitize(first['where'])}{others}", "dim", console
         )
@@ -154,7 +157,8 @@ def _topics(rows: list[dict[str, Any]]) -> Table:
 def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> Table:
     """Return a table of the requirements whose outcomes differ between two dialects."""
     table = Table(
-        title=f"\nalso judged by {other['target']['dialect']}: {other['verdict']}, {other['requests']} more requests",
+        title=f"\nalso judged by {other['target']['dialect']}: {other['verdict']}, "
+        f"{format_quantity(other['requests'], 'more request')}",
         title_justify="left",
         title_style="bold",
         box=None,
@@ -193,16 +197,14 @@ def _verdict(results: dict[str, Any]) -> Group:
         Text(results["verdict"], VERDICTS[results["verdict"]]),
         Text(f"{sanitize(target['url'])} as {target['dialect']}, model {sanitize(target['model'])}"),
         *(Text(line, "bold") for line in (describe_causes(results),) if line),
-        Text(f"{format_counts(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
+        Text(f"{format_counts(results)}; {describe_requests(run)}", "dim"),
         *(Text(sanitize(line, LONGEST_COMMAND), "dim") for line in describe_document(results)),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
     if all(row["outcome"] in UNJUDGED for row in results["requirements"]):
         lines.append(Text("nothing was judged: the run exercised none of the requirements; select more", "yellow"))
     if run["retries"]:
-        lines.append(
-            Text(f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting", "yellow")
-        )
+        lines.append(Text(describe_retries(run), "yellow"))
     if run["exhausted"]:
         lines.append(Text(f"ended early: {sanitize(run['exhausted'], LONGEST_COMMAND)}", "yellow"))
     if failing := next((group.row for group in list_problems(results) if group.fails), None):

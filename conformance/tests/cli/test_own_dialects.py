@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+
+from conformance.run.embedded_server import EmbeddedServer, list_restart_commands
+from openapi.contract.contract import load
+from openapi.contract.resolution import vendor_files
+from reference_server.serve_command import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,3 +127,42 @@ def test_a_dialect_with_removals_judges_its_own_server_without_a_finding_and_its
     result = chatproof("dialect", "check", path, "--depth", "quick", "--report", "json=results.json")
     assert ["conformant", 0, 0] == [result.results["verdict"], *map(result.results["counts"].get, ("FAIL", "WARN"))]
     assert (1, True) == (result.code, "own.greets has no counterexample: add a function with @mutant" in result.stdout)
+
+
+def test_the_commands_for_a_finding_at_the_embedded_server_say_how_to_start_it_again(
+    chatproof: Callable[..., CommandResult],
+) -> None:
+    wrong = {"schemas/Usage/properties/total_tokens/maximum": 1}
+    path = write(Path(), add=wrong, extends="deepseek")
+    result = chatproof("dialect", "check", path, "--depth", "quick")
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    (serve,) = [line for line in lines if line.startswith("chatproof serve ")]
+    (key,) = [line for line in lines if line.startswith("export API_KEY=")]
+    context = command.make_context("serve", shlex.split(serve)[2:])
+    assert (str(Path(path).resolve()), "API_KEY") == (context.params["dialect"], context.params["api_key_env"])
+    assert f"curl -sSN http://127.0.0.1:{context.params['port']}/chat/completions" in result.stdout
+    assert lines.index(key) + 1 == lines.index(serve)
+    assert "json written to own.results.json" in lines
+    assert "own" == json.loads(Path("own.results.json").read_text("utf-8"))["target"]["dialect"]
+    assert 2 == chatproof("judge", "own.results.json").code  # it needs the file of the dialect, and exists
+
+
+def test_a_run_without_a_finding_names_no_command_and_leaves_no_file(chatproof: Callable[..., CommandResult]) -> None:
+    result = chatproof("dialect", "check", "deepseek", "--depth", "quick")
+    assert (0, False, []) == (result.code, "chatproof serve" in result.stdout, list(Path().iterdir()))
+
+
+@pytest.mark.parametrize("dialect", [*vendor_files(), "mindie", "ovms"])
+def test_the_server_of_a_built_in_dialect_is_started_again_by_its_name(dialect: str) -> None:
+    contract = load(dialect)
+    *_, serve = list_restart_commands(contract, EmbeddedServer("http://127.0.0.1:4711", "k"))
+    context = command.make_context("serve", shlex.split(serve)[2:])
+    assert (contract.name, 4711) == (context.params["dialect"], context.params["port"])
+    assert contract is load(context.params["dialect"])
+
+
+def test_a_url_in_place_of_a_dialect_names_the_command_that_imports_it(chatproof: Callable[..., CommandResult]) -> None:
+    result = chatproof("dialect", "check", "https://api.example/v1")
+    assert (2, 1) == (result.code, result.stderr.count("\n"))
+    assert result.stderr.startswith("chatproof: dialect: 'https://api.example/v1' is a URL: expected ")
+    assert "`chatproof dialect new https://api.example/v1 --extends openai`" in result.stderr

@@ -37,7 +37,7 @@ def test_undetected_faults_have_no_findings_to_count() -> None:
     results = [found("usage.a"), found("stream.a", "usage.a", "usage.b"), found()]
     expected = "3 faults, 2 detected; findings: median 2, mean 2.0, most 3; the cause is listed first for 1 (50%)"
     assert expected == summarize(results)
-    assert "1 faults, none detected" == summarize([found()])
+    assert "1 fault, none detected" == summarize([found()])
 
 
 def row(name: str, outcome: str, *, fails: bool = False) -> dict[str, Any]:

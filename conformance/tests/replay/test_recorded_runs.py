@@ -233,6 +233,19 @@ def test_a_reduced_run_is_judged_to_the_same_outcomes(honest: str, chatproof: Ca
     assert again.unrecorded == ()
 
 
+def test_a_new_selection_is_judged_by_all_recorded_exchanges_and_not_by_those_that_it_would_send(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    checked = chatproof("check", honest, "--dialect", "mindie", "--depth", "quick").results
+    before = {row["id"]: (row["outcome"], row["exchanges"]) for row in checked["requirements"]}
+    again = rejudge.judge_again(checked, only=("usage.total-is-sum",))
+    after = {row["id"]: (row["outcome"], row["exchanges"]) for row in again.outcome.results["requirements"]}
+    assert before["usage.total-is-sum"] == after["usage.total-is-sum"]
+    assert ("PASS", ()) == (after["usage.total-is-sum"][0], again.unrecorded)
+    narrowed = rejudge.judge_again(again.outcome.results).outcome.results
+    assert ["PASS"] == [row["outcome"] for row in narrowed["requirements"] if row["id"] == "usage.total-is-sum"]
+
+
 def test_replay_shows_how_the_answers_differ(honest: str, chatproof: Callable[..., CommandResult]) -> None:
     def change(sent: Sent, reply: Reply) -> Reply:
         return replace(reply, status=201) if answers == ["bad"] else reply

@@ -78,6 +78,17 @@ def test_a_file_is_named_by_its_address_or_by_the_user(tmp_path: Path, fine: dic
     assert "mine" == named.name
 
 
+def test_another_file_in_a_folder_is_one_line_that_says_how_to_leave_it_out(
+    tmp_path: Path, fine: dict[str, Any]
+) -> None:
+    write(tmp_path / "a.json", fine)
+    (tmp_path / "load.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_deployments([str(tmp_path)])
+    assert "load.json: not a results file of chatproof: " in str(caught.value)
+    assert str(caught.value).endswith(f"; name the results files in place of the folder {tmp_path}")
+
+
 def test_the_cells_are_the_outcomes_of_the_last_runs(folder: Path, bad: dict[str, Any], fine: dict[str, Any]) -> None:
     rows = {row.id: row for row in matrix_of(folder).rows}
     last = [{row["id"]: row["outcome"] for row in content["requirements"]} for content in (fine, bad)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
+from rich.table import Table
 
 from conformance.report.results import to_json
 from conformance.report.writers import outcome_changes
@@ -68,9 +71,24 @@ def test_lost_requirements_have_a_table_of_their_own() -> None:
         *compare_results(results("PASS"), results("")),
         *compare_results(results("PASS"), results("FAIL")),
     ]
-    assert [table.row_count for table in outcome_changes.make_tables(changes)] == [1, 1]
-    assert [table.row_count for table in outcome_changes.make_tables(changes[:1])] == [1]
+    tables, alone = list(outcome_changes.make_tables(changes)), list(outcome_changes.make_tables(changes[:1]))
+    assert [[1, 1], [1]] == [
+        [table.row_count for table in shown if isinstance(table, Table)] for shown in (tables, alone)
+    ]
     assert not list(outcome_changes.make_tables([]))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+def test_names_of_requirements_are_in_one_piece_in_a_terminal_of_any_usual_width(width: int) -> None:
+    name = "parameters.temperature.maximum-out"
+    change = outcome_changes.OutcomeChange(name, "PASS", "NOT_EXERCISED", LOST, "not part of the second run " * 3)
+    output = io.StringIO()
+    for table in outcome_changes.make_tables([change], width):
+        Console(file=output, width=width).print(table)
+    lines = output.getvalue().splitlines()
+    assert any(name in line and line.startswith("lost") for line in lines)
+    assert max(map(len, lines)) <= width
+    assert "not exercised" in " ".join(output.getvalue().split())
 
 
 def test_diff_fails_for_lost_requirements_unless_they_are_allowed(

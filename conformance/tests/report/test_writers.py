@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -26,7 +27,7 @@ from conformance.report.writers import (
     terminal_text,
     workflow_commands,
 )
-from conformance.report.writers.cause_groups import describe_causes
+from conformance.report.writers.cause_groups import describe_causes, list_problems
 from conformance.report.writers.pages import check_page as page
 from conformance.tests.report.judgements import results_with_failures
 
@@ -314,7 +315,61 @@ def test_the_headline_of_a_run_that_ended_early_counts_what_was_not_observed_apa
     content["run"]["exhausted"] = "interrupted"
     assert describe_causes(content) == "1 requirement fails for 1 cause, 3 not observed before the run ended"
     unobserved[0]["causes"] = [failing["id"]]
+    content["causes"] = [{"requirement": failing["id"], "consequences": [unobserved[0]["id"]]}]
     assert describe_causes(content) == "2 requirements fail for 1 cause, 2 not observed before the run ended"
+
+
+OUTCOMES = ("PASS", "FAIL", "WARN", "WAIVED", "UNTESTABLE", "ERROR", "NOT_EXERCISED")
+
+
+def drawn_results(good: Good, seed: int) -> dict[str, Any]:
+    """Results with outcomes and causes drawn at random; every second one is of a run that ended early."""
+    draw = random.Random(seed)
+    content: dict[str, Any] = json.loads(good.results)
+    content["run"]["exhausted"] = "interrupted" if seed % 2 else None
+    content["requirements"] = rows = draw.sample(content["requirements"], draw.randint(1, 60))
+    for row in rows:
+        outcome = draw.choice(OUTCOMES)
+        row.update(outcome=outcome, findings=[], causes=[])
+        row["fails"] = outcome == "FAIL" or (outcome in ("WARN", "UNTESTABLE") and draw.random() < 0.5)
+    causes: dict[str, list[str]] = {row["id"]: [] for row in rows[: draw.randint(0, 5)]}
+    for row in rows[len(causes) :] if causes else ():
+        if row["outcome"] in ("FAIL", "WARN", "UNTESTABLE") and draw.random() < 0.5:
+            row["causes"] = [draw.choice(list(causes))]
+            causes[row["causes"][0]].append(row["id"])
+    content["causes"] = [{"requirement": name, "consequences": names} for name, names in causes.items() if names]
+    return content
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_headline_counts_each_entry_of_the_lists_of_the_reports_once(
+    read_good: Callable[[str], Good], seed: int
+) -> None:
+    content = drawn_results(read_good("mindie-2.3"), seed)
+    listed = len(list_problems(content))
+    headline = describe_causes(content)
+    assert listed == sum(int(number) for number in re.findall(r"for (\d+) (?:other )?causes?\b", headline))
+    text = markdown.write(content)
+    assert listed == text.count("\n### ")
+    assert bool(headline) == (f"\n**{headline}.**\n" in text)
+    written = page.write(content)
+    further = written.partition('id="further-causes"')[2].partition("</section>")[0].count('<p class="small">')
+    assert listed == written.count('<article class="cause ') + further
+
+
+def test_the_headline_tells_warnings_with_a_cause_of_their_own_from_those_that_failures_explain(
+    read_good: Callable[[str], Good],
+) -> None:
+    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
+    other = next(row for row in content["requirements"] if row not in (cause, consequence))
+    for row in content["requirements"]:
+        row.update(outcome="PASS", fails=False)
+    cause.update(outcome="FAIL", fails=True)
+    consequence.update(outcome="WARN")
+    assert describe_causes(content) == "1 requirement fails for 1 cause, 1 warning explained by failures"
+    other.update(outcome="WARN")
+    expected = "1 requirement fails for 1 cause, 1 warning for 1 other cause, 1 warning explained by failures"
+    assert describe_causes(content) == expected
 
 
 def test_every_report_states_how_much_of_the_document_was_judged(read_good: Callable[[str], Good]) -> None:

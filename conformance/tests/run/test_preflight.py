@@ -94,13 +94,15 @@ def test_a_url_without_a_chat_endpoint_ends_the_run_after_one_chat_request(answe
     assert 1 == sum(sent.method == "POST" for sent in script.sent)
 
 
-def test_the_url_of_another_endpoint_is_refused_with_the_url_to_use() -> None:
+@pytest.mark.parametrize("dialect", ["mindie", "deepseek", "ovms"])  # paths with a version, without one, and with v3
+@pytest.mark.parametrize("path", ["/v1/completions", "/v1/models", "/v1/embeddings", "/v2"])
+def test_the_url_of_another_endpoint_is_refused_with_the_url_to_use(dialect: str, path: str) -> None:
     script = Scripted(answer=json_reply({}, 404))
     with (
         FaultyProxy("", script) as server,
         pytest.raises(Unreachable, match=f"Did you mean {server.url}\\?"),
     ):
-        asyncio.run(prepare_server(RunOptions(url=f"{server.url}/v1/completions", dialect="mindie"), None))
+        asyncio.run(prepare_server(RunOptions(url=f"{server.url}{path}", dialect=dialect), None))
 
 
 @pytest.mark.parametrize(

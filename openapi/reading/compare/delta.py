@@ -15,6 +15,7 @@ from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fac
 from openapi.reading.compare.schema_keywords import branch_of, close_ends, is_expressible, make_schema, update_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -186,7 +187,7 @@ def render_delta(facts: Facts, contract: Contract, page: str) -> str:
     delta = DialectDelta(facts, contract)
     count, tree = facts.count, delta.tree
     lines = [
-        f"# {page}: {facts.form}, {facts.rows} rows, {len(facts.facts)} facts",
+        f"# {page}: {facts.form}, {format_quantity(facts.rows, 'row')}, {format_quantity(len(facts.facts), 'fact')}",
         f"# cells: {count.read} read, {count.partly} read in part, {count.unread} not read",
     ]
     body: Tree = {"extends": contract.name, "add": tree.add, "replace": tree.replace, "remove": tree.remove}

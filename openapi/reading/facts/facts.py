@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
+from openapi.reading.grammar.amounts import settle_amounts
 from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault, Statement
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,8 +108,10 @@ def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
     for statement in parsed.statements:
         by_subject.setdefault(statement.at, []).append(statement)
     facts = []
-    for at, statements in by_subject.items():
+    for at, stated in by_subject.items():
+        statements, misfits = settle_amounts(stated)
         attributes, contradictions = _attributes(statements)
+        contradictions += misfits
         facts.append(
             Fact(
                 part=row.part,
@@ -197,4 +201,4 @@ def unread_numbers(fact: Fact) -> tuple[str, ...]:
 def cells_line(facts: Facts) -> str:
     """Format the number of cells that were read."""
     count = facts.count
-    return f"{count.read} cells read, {count.partly} in part, {count.unread} not read"
+    return f"{format_quantity(count.read, 'cell')} read, {count.partly} in part, {count.unread} not read"

@@ -7,7 +7,8 @@ from typing import Final
 
 from openapi.reading.grammar.clauses import ParsedText, join, read_text
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.types import parse_types, type_statements
+from openapi.reading.grammar.type_cells import is_array_of_unknown, parse_type_cell
+from openapi.reading.grammar.types import type_statements
 from openapi.reading.grammar.vocabulary import normalize
 
 _WORDS: Final = {
@@ -39,14 +40,15 @@ def read_required_cell(text: str) -> ParsedText:
 def read_type_cell(text: str, name: str) -> ParsedText:
     """Read a cell of the column `type`, such as `bool (optional, default: false)`."""
     words, equals, default = normalize(text).partition("=")
-    if equals and parse_types(" ".join(words.split())) is not None:  # int = 128
+    if equals and parse_type_cell(words) is not None:  # int = 128
         return join([read_type_cell(words, name), read_text(f"Default: {_in_json(default)}", name)])
     match = _TYPE.fullmatch(normalize(text).strip())
     if match is None:
         return ParsedText((), (text,))
-    types = parse_types(" ".join(match["types"].split()))
+    types = parse_type_cell(match["types"])
     if types is None:
-        return ParsedText((), (text,))
+        known = (Statement("types", ("array",), text),) if is_array_of_unknown(text) else ()
+        return ParsedText(known, (text,))
     statements = type_statements(types)
     kinds = ParsedText(tuple(Statement(item.attribute, item.value, match["types"], item.at) for item in statements))
     if match["rest"] is None:

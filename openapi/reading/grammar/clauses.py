@@ -35,7 +35,7 @@ _FACT_HINT: Final = re.compile(
 
 _WEAK_HINT: Final = re.compile(
     r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
-    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty)\b",
+    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty|omitted|left out|absent|unset|falls? back)\b",
     re.IGNORECASE,
 )
 

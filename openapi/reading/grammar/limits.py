@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import COMPARISON, SIZE, comparison_interval, parse_size
+from openapi.reading.grammar.vocabulary import SIZE, comparison_interval, parse_size
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
@@ -19,11 +19,6 @@ _SPAN: Final = rf"(?P<low>{COUNT})\s*[~-]\s*(?P<high>{COUNT})"
 _PRODUCT: Final = rf"(?P<limit>{COUNT})\s*(?:\((?P<product>{COUNT}(?:\s*\*\s*{COUNT})+)\))?"
 _FORMATS: Final = frozenset(
     "JPG JPEG PNG GIF BMP WEBP MP4 AVI WMV MOV MKV WEBM MP3 WAV FLAC OGG M4A".split()  # noqa: SIM905 - a word list
-)
-_CHARACTERS: Final = frozenset({"character", "characters", "chars", "字符"})
-_UNIT: Final = (
-    r"(?P<unit>characters?|chars|字符|tokens?|items?|elements?|entries|sequences|strings|stop sequences|stop words"
-    r"|stop strings|values|tools|functions|messages|个|项)"
 )
 _MEDIUM: Final = r"(?:images?|videos?|video files?|audios?|audio files?|图片|视频|音频)"
 
@@ -54,16 +49,6 @@ def _at_least(attribute: str, at: str = "") -> Build:
     return lambda match, _name: [
         Statement(attribute, (comparison_interval(match["compared"].lower(), int(match["limit"])),), at=at)
     ]
-
-
-def _counted(match: re.Match[str], _name: str) -> list[Statement]:
-    """Read a limit on a number of things: characters are the length of a string, tokens a value, others elements."""
-    unit = match["unit"].lower()
-    attribute = "length" if unit in _CHARACTERS else "range" if unit.startswith("token") else "items"
-    interval = comparison_interval(match["compared"].lower(), int(match["limit"].replace(",", "")))
-    if attribute != "range" and interval.low is None:
-        interval = Interval(0, interval.high, high_open=interval.high_open)
-    return [Statement(attribute, (interval,))]
 
 
 def _always(*statements: Statement) -> Build:
@@ -126,14 +111,7 @@ RULES: Final = (
     rule(rf"列表元素(?:个数|数量)[为是]\s*{_SPAN}个?", _span("items")),
     rule(rf"the number of elements (?:is|must be) {_SPAN}", _span("items")),
     rule(
-        r"(?:(?:must |can )?(?:have|contain|be|specify|provide|supports?) )?(?:an? )?"
-        rf"(?P<compared>{COMPARISON})(?: length)?(?: is|:)?\s*(?P<limit>\d+(?:,\d{{3}})*)\s*{_UNIT}"
-        r"(?: long| in length| are supported| are allowed| can be provided)?",
-        _counted,
-        Preceding.READ,
-    ),
-    rule(
-        r"(?:with )?(?:an? )?(?P<compared>max(?:imum)?|min(?:imum)?) length (?:of|is|:) (?P<limit>\d+)"
+        r"(?:with )?(?:an? )?(?P<compared>max(?:imum)?|min(?:imum)?) length(?: of| is|:)? (?P<limit>\d+)"
         r"(?P<unit>)(?: characters)?",
         lambda match, _name: [
             Statement(

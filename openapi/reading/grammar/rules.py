@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar import amounts, limits, notes, ranges, types, values
 from openapi.reading.grammar.rule import Preceding
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import GrammarRule
     from openapi.reading.grammar.statement import Statement
 
-RULES: Final[tuple[GrammarRule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
+RULES: Final[tuple[GrammarRule, ...]] = (
+    *values.RULES,
+    *types.RULES,
+    *ranges.RULES,
+    *limits.RULES,
+    *amounts.RULES,
+    *notes.RULES,
+)
 
 
 def read_clause(text: str, name: str, preceding: Preceding = Preceding.READ) -> list[Statement] | None:

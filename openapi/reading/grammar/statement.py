@@ -27,7 +27,7 @@ class Statement:
     """One attribute of a parameter, as a page states it.
 
     attribute: the name of an attribute of `Fact`, or `also` (one type of several), `exists` (a field without further
-        facts) or `unread` (text that no rule reads).
+        facts), `count` (of what, follows from the type) or `unread` (text that no rule reads).
     at: what the statement is about, relative to the parameter: "" the parameter itself, `[]` each of its elements,
         `.name` one of its fields.
     text: the exact words.

@@ -9,7 +9,7 @@ from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import DescribedDefault, Statement
 from openapi.reading.grammar.types import parse_types, type_statements
-from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, parse_literal
+from openapi.reading.grammar.vocabulary import ABSENT, NAME, NUMBER, QUOTED, TYPE, parse_literal
 
 if TYPE_CHECKING:
     import re
@@ -22,6 +22,10 @@ _LITERALS_OF_PYTHON: Final = frozenset({"None", "True", "False"})  # None: is it
 _WORD: Final = r"[A-Za-z_][\w.:/-]*"
 _ONE_STATEMENT: Final = (  # no further clause that states something else
     r"(?![^.]*[,;]\s*(?:can|may|must|should|cannot|null|range|between|from|min|max|at|up|one|only|required|optional)\b)"
+)
+_WHEN_ABSENT: Final = (
+    rf"(?:(?:when|if|where) (?:(?:it|this|the (?:field|parameter|value|key))(?:'s| is)? )?{ABSENT}"
+    r"|(?:when|if) you (?:leave it (?:out|off|away)|omit it|do not (?:set|send|give|pass) it))"
 )
 _NOT_SET: Final = r"(?:not (?:set|passed|provided|specified))"
 _PYTHON: Final = frozenset({"none", "true", "false", "null"})  # resemble a literal, but are not names
@@ -127,6 +131,14 @@ RULES: Final = (
         lambda match, name: [*_default(match, name), Statement("unread", match["rest"])],
     ),
     rule(rf"(?P<value>{LITERAL}) (?:is the default(?: value)?|by default|\(default\))", _default, Preceding.READ),
+    rule(
+        rf"{_WHEN_ABSENT},?(?: (?:it is|it's|this is|the value is|then|the server (?:uses|takes)|uses))? "
+        rf"(?P<value>{LITERAL})(?: is (?:used|assumed|taken))?",
+        _default,
+    ),
+    rule(rf"(?:it is )?(?P<value>{LITERAL}),? (?:is (?:used|assumed|taken) )?{_WHEN_ABSENT}", _default, Preceding.READ),
+    rule(rf"(?:{ABSENT}|omitting it|leaving it out) (?:means|is|counts as|equals) (?P<value>{LITERAL})", _default),
+    rule(rf"(?:it )?falls back to (?P<value>{LITERAL})", _default),
     rule(rf"默认值?[为是:]?(?:[\w\s]*?配置文件中的)?(?P<value>{NAME})", _default_by_name),
     rule(rf"(?:the )?default value(?: is)?(?: the value of)? (?P<value>{NAME})", _default_by_name),
     rule(r"(?:字段|参数)?未设置时,默认值由后端模型确定", _in_words("decided by the backend model")),

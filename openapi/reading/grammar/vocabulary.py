@@ -48,6 +48,12 @@ _QUALIFIED: Final = re.compile(  # integer($int32), number <float>, enum<string>
     re.IGNORECASE,
 )
 
+ABSENT: Final = (
+    r"(?:omitted|left (?:out|off|away)|absent|unset|missing|unspecified"
+    r"|not (?:set|sent|given|passed|provided|specified|present|supplied))"
+)
+"""Words for a parameter that a request does not have."""
+
 TYPE: Final = (
     r"(?:(?:[Ll]ist|[Aa]rray)(?:[\[<]\s*\w+\s*[\]>]| of \w+)|JSON (?:schema|object)|[Cc]haracter string|[a-z]+\[\]"
     r"|字符串|布尔型?|整型|整数|浮点型?|浮点数|列表|数组|字典|对象|[A-Za-z]+_?\d*(?:_t)?)"

@@ -1,90 +1,43 @@
-"""Recognise the columns of a table by their headers, and the part of the interface that the table describes."""
+"""Recognise the columns of a table by headers and cells, and the part of the interface that the table describes."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from openapi.reading.grammar.answers import parse_answer
 from openapi.reading.grammar.clauses import read_text
-from openapi.reading.grammar.vocabulary import normalize
-from openapi.reading.pages.row import DASHES
+from openapi.reading.grammar.vocabulary import NUMBER, normalize
+from openapi.reading.pages.column_cells import list_values, recognize_names, recognize_types
+from openapi.reading.pages.column_headers import guess_column, parse_column
+from openapi.reading.pages.row import DASHES, Cell, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openapi.reading.pages.row import Cell, Part
+    from openapi.reading.pages.column_headers import Column
+    from openapi.reading.pages.row import Part
 
-Column = Literal[
-    "name", "required", "type", "prose", "value", "range", "values", "minimum", "maximum", "default", "support", "other"
-]
+READ_AS = "its cells are {0}, so the column is read as {0}: confirm that"
+VALUES = "its cells are values, and the header does not say of what: they are not read; state defaults by hand"
 NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
-_HEADERS: dict[Column, tuple[str, ...]] = {
-    "name": (
-        *("parameter", "parameter name", "param", "parameters", "field", "field name", "name", "参数", "参数名"),
-        *(
-            "参数名称",
-            "attribute",
-            "property",
-            "key",
-            "argument",
-            "option",
-            "字段",
-            "字段名",
-            "字段名称",
-            "属性",
-            "名称",
-        ),
-    ),
-    "required": (
-        "required",
-        "mandatory",
-        "mandatory/optional",
-        "required/optional",
-        "是否必选",
-        "是否必填",
-        "必选/可选",
-        *("required?", "is required", "optional", "presence", "必选", "必填", "必须", "是否必须", "是否必需"),
-    ),
-    "type": ("type", "data type", "types", "type/default", "format", "类型", "参数类型", "数据类型"),
-    "prose": ("description", "descriptions", "desc", "details", "meaning", "说明", "描述", "参数说明", "含义", "备注"),
-    "value": ("value", "value requirement", "value requirements", "constraints", "limits", "取值要求", "取值"),
-    "range": ("range", "valid range", "value range", "allowed range", "范围", "取值范围", "有效范围"),
-    "values": (
-        *("values", "possible values", "allowed values", "accepted values", "valid values", "supported values"),
-        *("available options", "options", "enum", "可选值", "枚举值"),
-    ),
-    "minimum": ("min", "minimum", "min value", "最小值"),
-    "maximum": ("max", "maximum", "max value", "最大值"),
-    "default": ("default", "defaults", "default value", "默认值", "默认"),
-}
 _LEADS: dict[Column, str] = {
-    "range": "Range: ",
-    "values": "Possible values: ",
-    "minimum": "Minimum: ",
-    "maximum": "Maximum: ",
-    "default": "Default: ",
+    "range": "Range",
+    "values": "Possible values",
+    "minimum": "Minimum",
+    "maximum": "Maximum",
+    "default": "Default",
 }
 """What the header of a column says about each of its cells, as a sentence about the parameter would."""
-_BY_WORD = {word: column for column, words in _HEADERS.items() for word in words}
-_HINTS: tuple[tuple[Column, str], ...] = (
-    ("default", r"\b(?:defaults?|presets?)\b|默认"),
-    ("required", r"\b(?:required|mandatory|optional|presence)\b|必选|必填|必须"),
-    ("minimum", r"\b(?:min|minimum|at least|lowest|smallest)\b|最小"),
-    ("maximum", r"\b(?:max|maximum|at most|highest|largest)\b|最大"),
-    ("range", r"\b(?:range|bounds?|interval)\b|范围"),
-    ("values", r"\b(?:allowed|accepted|possible|permitted|valid|supported) \w+|\b(?:choices|enum\w*|values)\b|可选值"),
-    ("value", r"\b(?:constraints?|limits?|restrictions?|validation)\b|限制|约束|取值"),
-    ("type", r"\b(?:type|types|kind|format|schema)\b|类型"),
-    (
-        "prose",
-        r"\b(?:descri\w+|notes?|comments?|remarks?|explanations?|meaning|details?|purpose|usage|summary)\b|说明|描述",
-    ),
-    ("name", r"\b(?:parameters?|params?|arguments?|fields?|propert\w+|attributes?)\b|参数|字段"),
+_UNITS: tuple[tuple[str, str], ...] = (
+    ("characters", r"\bchar(?:acter)?s?\b|字符"),
+    ("tokens", r"\btokens?\b"),
+    ("items", r"\b(?:items?|elements?|entry|entries|members?)\b|元素"),
 )
-"""Words by which an unknown header is understood, in the order in which they count."""
-
+"""Units that a header may state for the numbers in its cells."""
+_LENGTH = re.compile(r"\b(?:length|len|size)\b|长度", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:options?|keys?|names?|settings?|flags?|inputs?|args?)\b|名", re.IGNORECASE)
 """Words of a first header that stand for a parameter if another column has types: a table of models has none."""
 _PARTS: tuple[tuple[Part, str], ...] = (
@@ -99,33 +52,50 @@ _PARAMETERS = re.compile(
 """Words that stand for a request if no heading names another part: responses have parameters, too."""
 
 
-def parse_column(header: str) -> Column | None:
-    """Return the column that a header names; None for an unknown header."""
-    return _BY_WORD.get(" ".join(header.lower().strip("*: ").split()))
+@dataclass(frozen=True, slots=True)
+class RecognizedColumns:
+    """The columns of a table of parameters in their order.
 
-
-def guess_column(header: str) -> Column | None:
-    """Return the column that a header names, or that one of its words hints at."""
-    known = parse_column(header)
-    return known or next((column for column, words in _HINTS if re.search(words, header, re.IGNORECASE)), None)
-
-
-def parse_any_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
-    """Return the columns of a table of parameters in any order; None if the headers are not those of such a table.
-
-    Unknown columns are `other`. A second column of a kind is unknown, too, except names that are known exactly: those
-    are levels of nesting. A header that is known exactly comes before one with a word that hints at the same column.
+    doubts: what a person has to confirm, each a header and the reason.
     """
+
+    columns: tuple[Column, ...]
+    doubts: tuple[tuple[str, str], ...] = ()
+
+
+def recognize_columns(headers: Sequence[str], body: Sequence[Sequence[Cell | None]] = ()) -> RecognizedColumns | None:
+    """Return the columns of a table of parameters in any order; None if it is not such a table.
+
+    Unknown columns are `other`, unless their cells show what they are. A second column of a kind is unknown, too,
+    except names that are known exactly: those are levels of nesting. A header that is known exactly comes before one
+    with a word that hints at the same column.
+    """
+    columns = _parse_headers(headers)
+    doubts = []
+    if (at := recognize_types(columns, body)) is not None:
+        columns[at] = "type"
+        doubts.append((headers[at], READ_AS.format("types")))
+    if "name" not in columns and columns[:1] == ["other"] and "type" in columns and _NAMED.search(headers[0]):
+        columns[0] = "name"
+    if (at := recognize_names(columns, body)) is not None:
+        columns[at] = "name"
+        doubts.append((headers[at], READ_AS.format("names of parameters")))
+    if "default" not in columns:
+        doubts += [(headers[at], VALUES) for at in list_values(headers, columns, body)]
+    has_facts = set(columns) - {"name", "other", "prose"}
+    is_about_parameters = "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1
+    return RecognizedColumns(tuple(columns), tuple(doubts)) if is_about_parameters else None
+
+
+def _parse_headers(headers: Sequence[str]) -> list[Column]:
+    """Return the columns that headers name or hint at; `other` for the rest."""
     exact = [parse_column(header) for header in headers]
     columns: list[Column] = []
     for header, known in zip(headers, exact, strict=True):
         column = known or guess_column(header)
         taken = column in columns if known else column in (*columns, *exact)
         columns.append("other" if column is None or (taken and (column != "name" or not known)) else column)
-    if "name" not in columns and columns[:1] == ["other"] and "type" in columns and _NAMED.search(headers[0]):
-        columns[0] = "name"
-    has_facts = set(columns) - {"name", "other", "prose"}
-    return tuple(columns) if "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1 else None
+    return columns
 
 
 def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
@@ -145,23 +115,53 @@ def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
     return tuple(columns) if columns[:1] == ["name"] and has_facts and "prose" in columns else None
 
 
-def read_value(cells: Mapping[Column, Cell | None]) -> Cell | None:
-    """Return the cell with the requirements on the value, to which other columns add statements, such as a default."""
+def read_value(cells: Mapping[Column, Cell | None], headers: Mapping[Column, str] | None = None) -> Cell | None:
+    """Read the cell with the requirements on the value, to which other columns add statements, such as a default.
+
+    headers: of the columns, which may state the unit of their numbers.
+    """
     value = cells.get("value")
     for column, lead in _LEADS.items():
         cell = cells.get(column)
         if cell is None or not cell.items or cell.text in DASHES:
             continue
         first, *others = cell.items
-        known = normalize(first.text).lower().startswith(lead.lower().rstrip(": "))
+        known = normalize(first.text).lower().startswith(lead.lower())
+        text = _with_unit(lead, first.text, (headers or {}).get(column, ""))
         stated = (
-            first
-            if known or (column != "default" and _is_read(first.text))
-            else replace(first, text=f"{lead}{first.text}"),
+            first if known or (column != "default" and _is_read(first.text)) else replace(first, text=text),
             *others,
         )
         value = replace(cell, items=stated) if value is None else replace(value, items=(*value.items, *stated))
     return value
+
+
+def state_limit(header: str, cell: Cell) -> Cell:
+    """Return the cell of a further column of limits, such as `Max items` next to `Maximum`, as a statement."""
+    lead = _LEADS.get(guess_column(header) or "other", "")
+    if lead not in ("Minimum", "Maximum") or not cell.items or cell.text in DASHES:
+        return cell
+    first, *others = cell.items
+    return replace(cell, items=(replace(first, text=_with_unit(lead, first.text, header)), *others))
+
+
+def _with_unit(lead: str, text: str, header: str) -> str:
+    """Return the statement that a cell makes below its header, whose words may state the unit of a number."""
+    if lead not in ("Minimum", "Maximum") or not re.fullmatch(NUMBER, normalize(text).strip()):
+        return f"{lead}: {text}"
+    unit = next((unit for unit, words in _UNITS if re.search(words, header, re.IGNORECASE)), None)
+    if unit is not None:
+        return f"{lead}: {text} {unit}"
+    return f"{lead} length: {text}" if _LENGTH.search(header) else f"{lead}: {text}"
+
+
+def read_required(cells: Mapping[Column, Cell | None]) -> Cell | None:
+    """Return the cell of a column `required`, or what a column about omission says, in its words."""
+    omissible = cells.get("omissible")
+    answer = None if omissible is None else parse_answer(omissible.text)
+    if omissible is None or answer is None:
+        return cells.get("required") or omissible
+    return Cell((Item("optional" if answer else "required", 0, omissible.line),), omissible.line)
 
 
 def _is_read(text: str) -> bool:
@@ -176,7 +176,7 @@ def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: 
     Only requests have required parameters, and only events of a stream are called `data`. Of the headings, innermost
     first, the first one that names a part is used; without one, words such as `parameters` stand for the request.
     """
-    if "required" in columns:
+    if {"required", "omissible"} & set(columns):
         return "request"
     if first_name == "data":
         return "stream"

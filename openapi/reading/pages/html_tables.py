@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_any_columns, read_value
+from openapi.reading.pages.columns import (
+    NO_PART,
+    detect_part,
+    read_required,
+    read_value,
+    recognize_columns,
+    state_limit,
+)
+from openapi.reading.pages.definition_lists import read_definition_lists
 from openapi.reading.pages.headings import (
     CHAT,
     PARAGRAPH,
@@ -22,12 +30,13 @@ from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import place_objects
 from openapi.reading.pages.param_fields import read_param_fields
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
-from openapi.reading.pages.table_grid import find_tables, parse_markup
+from openapi.reading.pages.table_grid import find_tables, is_title, parse_markup, split_header
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from openapi.reading.pages.column_headers import Column
     from openapi.reading.pages.headings import Position
     from openapi.reading.pages.row import Part
     from openapi.reading.pages.table_grid import TableGrid
@@ -51,6 +60,7 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
     results += read_name_lists(tokens, headings)
+    results += read_definition_lists(soup, headings)
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])
 
@@ -95,11 +105,12 @@ def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow
 
 
 def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False) -> list[TableRow | UnreadPassage]:
-    header, *body = table.grid or ((),)
-    headers = [cell.text if cell else "" for cell in header]
-    found = parse_any_columns(headers)
-    if found is None:
+    headers, body = split_header(table)
+    body = [cells for cells in body if not is_title(cells)]
+    recognized = recognize_columns(headers, body)
+    if recognized is None:
         return _error_codes(table)
+    found = recognized.columns
     order = sorted(range(len(found)), key=[column != "name" for column in found].__getitem__)  # names first
     headers, columns = [headers[at] for at in order], tuple(found[at] for at in order)
     body = [tuple(cells[at] for at in order) if len(cells) == len(order) else cells for cells in body]
@@ -109,7 +120,8 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
     if part is None:
         return [UnreadPassage(table.position[0], NO_PART, " < ".join(titles))]
     names = columns.count("name")
-    rows: list[TableRow | UnreadPassage] = []
+    line = table.position[0]
+    rows: list[TableRow | UnreadPassage] = [UnreadPassage(line, *reversed(doubt)) for doubt in recognized.doubts]
     path: tuple[str, ...] = ()
     above: Sequence[Cell | None] = ()
     for cells in body:
@@ -147,11 +159,11 @@ def _row(
     """Make the row of a table. `remark`: the words next to the name, such as `optional`."""
     by_column = dict(zip(columns, cells, strict=True))
     others = [
-        (header, cell)
+        (header, state_limit(header, cell))
         for header, column, cell in zip(headers, columns, cells, strict=True)
         if column == "other" and cell is not None and cell.items
     ]
-    required = by_column.get("required")
+    required = read_required(by_column)
     if remark and required is None and remark.lower() in ("required", "optional"):
         required = Cell((Item(remark, 0, line),), line)
     elif remark:
@@ -163,7 +175,7 @@ def _row(
         type=by_column.get("type"),
         required=required,
         prose=by_column.get("prose"),
-        value=read_value(by_column),
+        value=read_value(by_column, dict(zip(columns, headers, strict=True))),
         others=tuple(others),
     )
 

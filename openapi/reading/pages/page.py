@@ -26,7 +26,7 @@ _UNPRINTABLE = re.compile(  # terminal controls, bidirectional overrides, and ch
 )
 MOST_SHOWN: Final = 3
 MOST_CHARACTERS: Final = 80
-_EXPECTED = "expected a page with tables of parameters, as HTML, Markdown or text"
+_EXPECTED = "expected tables or lists of parameters, as HTML, Markdown or text"
 
 
 def read_page(content: bytes, name: str, sections: Sequence[str] = ()) -> Rows:

@@ -35,6 +35,27 @@ class TableGrid:
         return [cell.text if cell else "" for cell in self.grid[0]] if self.grid else []
 
 
+def split_header(table: TableGrid) -> tuple[list[str], list[tuple[Cell | None, ...]]]:
+    """Return the headers of the columns and the other rows. A header that spans rows has a second row of headers."""
+    header, *body = table.grid or ((),)
+    headers = [cell.text if cell else "" for cell in header]
+    while body and len(body[0]) == len(header) and _share_cell(header, body[0]):
+        lower, *body = body
+        pairs = zip(headers, header, lower, strict=True)
+        headers = [text if low is high or low is None else f"{text} {low.text}" for text, high, low in pairs]
+        header = lower
+    return headers, body
+
+
+def _share_cell(row: Sequence[Cell | None], below: Sequence[Cell | None]) -> bool:
+    return any(cell is not None and cell is other for cell, other in zip(row, below, strict=True))
+
+
+def is_title(cells: Sequence[Cell | None]) -> bool:
+    """Return whether one cell spans a row: the title of the rows below it."""
+    return len(cells) > 1 and cells[0] is not None and all(cell is cells[0] for cell in cells)
+
+
 def parse_markup(text: str) -> tuple[list[Token], BeautifulSoup]:
     """Return the Markdown tokens of a page, and its HTML without the tables in examples of code."""
     tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)

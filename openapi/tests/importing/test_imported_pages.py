@@ -176,7 +176,7 @@ def test_prose_without_a_hint_is_a_comment_at_the_end(quotes: bool, tmp_path: Pa
     result = CliRunner().invoke(new, [str(page), "--extends", "openai", "--quotes" if quotes else "--no-quotes"])
     assert 0 == result.exit_code
     told = "# - level (line 5): May be odd on Mondays"
-    few = "# Left out: 1 passages without a word that hints at a fact."
+    few = "# Left out: 1 passage without a word that hints at a fact."
     assert [told if quotes else few] == result.stdout.splitlines()[-1:]
     assert not [todo for todo in yaml.safe_load(result.stdout)["todo"] if "odd" in todo]
 

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "own: line 1: the page is empty: expected a page with tables of parameters, as HTML, Markdown or text"),
+        (
+            b"",
+            "own: line 1: the page is empty: expected tables or lists of parameters, as HTML, Markdown or text",
+        ),
         (
             b" \n\n",
-            "own: line 1: the page is empty: expected a page with tables of parameters, as HTML, Markdown or text",
+            "own: line 1: the page is empty: expected tables or lists of parameters, as HTML, Markdown or text",
         ),
         (
             b"\n\nhello",
-            "own: line 3: no table of parameters: expected a page with tables of parameters, as",
+            "own: line 3: no table of parameters: expected tables or lists of parameters, as",
         ),
         (b"ok\nok\n\xff\xfe", "own: line 3: invalid encoding at byte 6: expected UTF-8"),
         (b"<p>" * 5000 + b"<table><tr><td>" * 3000, "own: line 1: "),

@@ -16,6 +16,8 @@ from conformance.report.writers.cause_groups import (
     MOST_CAUSES,
     describe_causes,
     describe_document,
+    describe_requests,
+    describe_retries,
     list_problems,
     other_causes,
 )
@@ -192,12 +194,12 @@ def _facts(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "ended early", run["exhausted"]
     for line in describe_document(results):
         yield "coverage", line
-    yield "sent", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s"
+    yield "sent", f"{run['started_at']}, {describe_requests(run)}"
     yield "program", f"chatproof {results['tool']['version']}"
     for label, capabilities, origin in group_capabilities(target):
         yield label, f"{', '.join(capabilities)} ({origin})"
     if run["retries"]:
-        yield "retries", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting"
+        yield "retries", describe_retries(run)
     if not target["tls_verified"]:
         yield "TLS", "the server's certificate was not verified"
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from openapi.schema.quantity import format_quantity
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -35,6 +37,7 @@ def render_page(name: str, **values: Any) -> str:
 @cache
 def _template(name: str) -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["quantity"] = format_quantity
     return environment.from_string(_read(name))
 
 

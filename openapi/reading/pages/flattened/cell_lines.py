@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.clauses import read_text
-from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns, read_required
 from openapi.reading.pages.flattened.blocks import Block, join_blocks, split_blocks
 from openapi.reading.pages.nesting import place_rows
 from openapi.reading.pages.row import DASHES, Cell, Rows, TableRow, UnreadPassage, separate
@@ -18,7 +18,7 @@ from openapi.reading.pages.row import DASHES, Cell, Rows, TableRow, UnreadPassag
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openapi.reading.pages.columns import Column
+    from openapi.reading.pages.column_headers import Column
     from openapi.reading.pages.row import Part
 
 FORM: Final = "one cell per line"
@@ -97,7 +97,7 @@ def _rows(part: Part, columns: Sequence[Column], blocks: Sequence[Block]) -> Ite
             path=path,
             line=blocks[start].line,
             type=second_cell if columns[1] == "type" else None,
-            required=second_cell if columns[1] == "required" else None,
+            required=read_required({columns[1]: second_cell}),
             prose=join_blocks(prose, prose[0].line) if prose else empty,
             value=(join_blocks(value, value[0].line) if value else empty) if "value" in columns else None,
         )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns, read_value
+from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns, read_required, read_value
 from openapi.reading.pages.nesting import place_rows
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openapi.reading.pages.columns import Column
+    from openapi.reading.pages.column_headers import Column
     from openapi.reading.pages.row import Part
 
     RawRow = tuple[Cell, ...]  # the cells of one row in the order of the bars
@@ -106,7 +106,7 @@ def _rows(part: Part, columns: Sequence[Column], raw_rows: Sequence[RawRow]) -> 
             path=path,
             line=row[0].line,
             type=by_column.get("type"),
-            required=by_column.get("required"),
+            required=read_required(by_column),
             prose=by_column.get("prose"),
             value=read_value(by_column),
         )
