@@ -63,7 +63,8 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "diff": Command("openapi.spec_commands:diff", "Show what changes for a client between two dialects."),
             "matrix": Command("openapi.spec_commands:print_matrix", "Compare all dialects, parameter by parameter."),
             "trace": Command(
-                "conformance.cli.trace_command:command", "Show which check covers each sentence of the documents."
+                "conformance.cli.tracing.trace_command:command",
+                "Show which check covers each sentence of the documents.",
             ),
             "prove": Command(
                 "conformance.proof.sentences.prove_command:command",

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from conformance.cli.exit_codes import USAGE
 from conformance.cli.guidance.completion import complete_checks, complete_dialects
-from conformance.cli.trace_command import build_coverage_map, trace_sentences
+from conformance.cli.tracing.trace_command import build_coverage_map, trace_sentences
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.schemathesis_oracle import CHECKS, ORACLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conformance.cli.trace_command import trace_sentences
+from conformance.cli.tracing.trace_command import trace_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

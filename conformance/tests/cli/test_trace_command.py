@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
-from conformance.cli import trace_command
 from conformance.cli.checks_command import MAX_SHOWN
-from conformance.cli.trace_command import count_kinds, declare_everything, trace_sentences
+from conformance.cli.tracing import trace_command
+from conformance.cli.tracing.trace_command import count_kinds, declare_everything, trace_sentences
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.coverage_map import CoverageMap
 from conformance.proof.mutants import mutant

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
-from conformance.cli import trace_command
-from conformance.cli.trace_command import trace_sentences
-from conformance.cli.trace_page import write_html, write_text
+from conformance.cli.tracing import trace_command
+from conformance.cli.tracing.trace_command import trace_sentences
+from conformance.cli.tracing.trace_page import write_html, write_text
 from conformance.plan.traced_page import count_lines, trace_passages
 from openapi.contract.contract import load
 from openapi.contract.page.page_coverage import load_page_coverage, parse_page_coverage

@@ -41,7 +41,7 @@ def test_a_declared_capability_that_nothing_depends_on_is_unjudged() -> None:
         not in ("messages-text-and-image-accepted", "messages-text-parts-beside-media-accepted")
     ]
     unjudged = list_unjudged(replace(plan, assertions=tuple(others)))
-    assert {"media", "media_urls"} == {capability.name for capability in unjudged}
+    assert {"media", "media_paths", "media_urls"} == {capability.name for capability in unjudged}
 
 
 def test_an_undeclared_capability_is_not_unjudged() -> None:

@@ -46,7 +46,7 @@ def test_undeclared_capabilities_are_named_with_their_sentences(plan: Plan) -> N
     counts = count(plan)
     assert counts["judged"] > 100
     assert counts["not_declared"] > 20
-    assert set(counts["undeclared_capabilities"]) == {"media", "media_urls", "thinking", "tools"}
+    assert set(counts["undeclared_capabilities"]) == {"media", "media_paths", "media_urls", "thinking", "tools"}
     assert sum(counts["undeclared_capabilities"].values()) >= counts["not_declared"]
 
 

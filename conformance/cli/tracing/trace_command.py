@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance.cli.exit_codes import USAGE
-from conformance.cli.trace_page import write_html, write_text
+from conformance.cli.tracing.trace_page import write_html, write_text
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities
