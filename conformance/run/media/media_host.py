@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import struct
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PART_BYTES: Final = 1 << 20
+JUNK: Final = struct.Struct("<4sI")
+"""The head of a chunk that readers of WAV skip."""
 MOST_BYTES: Final = 1 << 30
 
 
@@ -25,9 +28,8 @@ def serve_media(address: str | None) -> Iterator[str]:
 
     address: HOST or HOST:PORT of this machine, as the server under test reaches it.
 
-    Files are below a path with a random name. `?bytes=N` pads a file with zeros to a size, which every format allows
-    behind its content, and `redirect/` in front of a name redirects to the name. Raises UsageError if nothing can
-    listen there.
+    Files are below a path with a random name. `?bytes=N` pads a file with zeros to a size, and `redirect/` in front of
+    a name redirects to the name. Raises UsageError if nothing can listen there.
     """
     if address is None:
         yield ""
@@ -48,6 +50,18 @@ def serve_media(address: str | None) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def begin_padding(data: bytes, size: int) -> bytes:
+    """Return the beginning of a file whose rest is zeros up to a size in bytes.
+
+    Most formats ignore what follows their content. Readers of WAV would look for chunks in it, eight bytes at a time
+    and for seconds, so there the zeros are a chunk of their own.
+    """
+    padding = size - len(data) - len(JUNK.pack(b"", 0))
+    if data[:4] != b"RIFF" or padding < 0:
+        return data
+    return data[:4] + struct.pack("<I", size - 8) + data[8:] + JUNK.pack(b"JUNK", padding)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -76,6 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", TYPES[extension][1])
         self.send_header("Content-Length", str(size))
         self.end_headers()
+        data = begin_padding(data, size)
         self.wfile.write(data)
         for start in range(len(data), size, PART_BYTES):
             self.wfile.write(bytes(min(PART_BYTES, size - start)))
