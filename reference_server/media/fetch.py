@@ -95,15 +95,14 @@ def _read(response: HTTPResponse, limit_bytes: int) -> bytes | str:
         raise MediaError(f"the URL was answered with status {response.status}: expected 200")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
         raise MediaError("the answer of the URL is compressed")
-    too_large = MediaError(f"the file is larger than {limit_bytes} bytes")
     if response.length is not None and response.length > limit_bytes:
-        raise too_large
+        raise _too_large(limit_bytes)
     parts: list[bytes] = []
     size = 0
     while part := response.read(PART_BYTES):
         size += len(part)
         if size > limit_bytes:
-            raise too_large
+            raise _too_large(limit_bytes)
         parts.append(part)
     if response.length:  # the server closed the connection before the end
         raise MediaError("the answer of the URL is incomplete")
@@ -113,6 +112,11 @@ def _read(response: HTTPResponse, limit_bytes: int) -> bytes | str:
 def _abort(current: list[socket.socket]) -> None:
     with suppress(OSError):
         current[0].shutdown(socket.SHUT_RDWR)
+
+
+def _too_large(limit_bytes: int) -> MediaError:
+    # An exception in a variable of its own frame would keep the bytes read until the next garbage collection.
+    return MediaError(f"the file is larger than {limit_bytes} bytes")
 
 
 def _too_slow(limits: MediaLimits) -> MediaError:

@@ -50,7 +50,9 @@ class MediaLoader:
             budget.take(media)
             return {"type": reference.form.kind, "media": media}
         except MediaError as error:
-            raise ApiError("invalid_request", f"{reference.where}: {error}", param="messages") from error
+            reason = str(error)
+        # Raised here, the error does not keep the frames in which the bytes of the file are.
+        raise ApiError("invalid_request", f"{reference.where}: {reason}", param="messages")
 
     def _load(self, reference: MediaReference) -> Media:
         form = reference.form

@@ -169,9 +169,10 @@ def test_a_request_that_is_never_read_ends_at_the_deadline_with_its_connection()
 
 def test_the_upload_of_a_large_request_ends_when_its_last_bytes_leave() -> None:
     """The server reads the second half after a pause: a kernel that took all bytes at once would hide that."""
-    pause_s, size = 0.3, 8_000_000
+    pause_s, size = 0.3, 32_000_000
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
 
         def read_slowly() -> None:
             peer, _ = listener.accept()
