@@ -70,14 +70,17 @@ class MediaDecoder:
             self._free.put(process)
         if "refused" in described:
             raise MediaError(described["refused"])
-        digest = hashlib.sha256(kind.encode() + b"\0" + data).digest()
+        digest = hashlib.sha256(kind.encode() + b"\0")
+        digest.update(data)
         frames = np.empty((0, 0, 0, 3), np.uint8)
         samples = np.empty(0, np.float32)
         if kind == "audio":
             samples = np.frombuffer(result, np.float32).copy()
         else:
             frames = np.frombuffer(result, np.uint8).reshape(described["shape"]).copy()
-        return Media(kind, frames, samples, described.get("rate_hz", 0), digest, described.get("frames_per_s", 1.0))
+        return Media(
+            kind, frames, samples, described.get("rate_hz", 0), digest.digest(), described.get("frames_per_s", 1.0)
+        )
 
     def close(self) -> None:
         """End the processes."""

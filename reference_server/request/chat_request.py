@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from openapi.contract.parameter import ABSENT
 from openapi.description.body_request import BodyRequest
@@ -113,8 +113,11 @@ class RequestReader:
 
     def read(self, body: bytes) -> ChatRequest:
         """Return the request in a body; raise ApiError."""
-        value = parse_body(body)
-        refusals = self._validator.refusals(BodyRequest(self._contract.path, body))
+        parsed = parse_body(body)
+        value = parsed.restore()
+        # A validator lets no other thread run: files inside the request are not for it.
+        judged = parsed.short if self._media_parts.hold_all(parsed.value, parsed.lifted) else body
+        refusals = self._validator.refusals(BodyRequest(self._contract.path, judged))
         if refusals:
             words = "; ".join(problem.message for problem in refusals)
             raise ApiError("invalid_request", words, param=refusals[0].parameter or None)
@@ -216,7 +219,20 @@ def echoed_text(given: Mapping[str, Any]) -> str:
     return content_text(last.get("content") or "") if last.get("role") == ROLE else ""
 
 
-def parse_body(body: bytes) -> dict[str, Any]:
+class ParsedBody(NamedTuple):
+    """The JSON object in a body with names in place of its long strings, its JSON, and the strings by their names."""
+
+    value: dict[str, Any]
+    short: bytes
+    lifted: Mapping[str, str]
+
+    def restore(self) -> dict[str, Any]:
+        """Return the object with the long strings."""
+        restored: dict[str, Any] = restore_long_strings(self.value, self.lifted) if self.lifted else self.value
+        return restored
+
+
+def parse_body(body: bytes) -> ParsedBody:
     """Return the JSON object in a body; raise ApiError invalid_json, or invalid_request for JSON of another type.
 
     Input on which JSON parsers disagree is refused: bytes that are not UTF-8, NaN and Infinity, numbers beyond the
@@ -245,4 +261,4 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise ApiError("invalid_json", f"the body is nested more than {MAX_DEPTH} levels deep")
     if not isinstance(reading.value, dict):
         raise ApiError("invalid_request", "the body must be a JSON object")
-    return restore_long_strings(reading.value, lifted) if lifted else reading.value
+    return ParsedBody(reading.value, body, lifted)

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LONG_BYTES: Final = 1 << 20
 PIECE_BYTES: Final = 1 << 20
 MOST_STRINGS: Final = 5_000
 """A body with more strings is parsed as it is: to look at each here would take longer than it saves."""
+SHOWN: Final = 40
+"""Characters with which a name begins, so that a schema or a reader sees the head of a data URL."""
 UNUSUAL: Final = re.compile(rb"[^ !#-\[\]-~]")
 """Everything but printable ASCII that stands for itself in JSON."""
 
@@ -21,8 +26,8 @@ UNUSUAL: Final = re.compile(rb"[^ !#-\[\]-~]")
 def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes, dict[str, str]]:
     """Return the body with a short name in place of each long string, and the strings by their names.
 
-    Only values of printable ASCII without escapes are taken out, so the body is as valid as before. No one can guess
-    the names.
+    Only values of printable ASCII without escapes are taken out, so the body is as valid as before. A name begins like
+    its string, and no one can guess the rest.
     """
     if len(body) < long_bytes:
         return body, {}
@@ -37,7 +42,7 @@ def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes,
         if end - begin >= long_bytes and body[end + 1 : end + 100].lstrip()[:1] != b":":
             string = _read_plain(body, begin, end)
             if string is not None:
-                name = f"{mark}-{len(lifted)}"
+                name = f"{string[:SHOWN]}{mark}-{len(lifted)}"
                 lifted[name] = string
                 kept += [body[copied:begin], name.encode()]
                 copied = end
@@ -45,7 +50,7 @@ def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes,
     return (b"".join([*kept, body[copied:]]), lifted) if lifted else (body, lifted)
 
 
-def restore_long_strings(value: Any, lifted: dict[str, str]) -> Any:
+def restore_long_strings(value: Any, lifted: Mapping[str, str]) -> Any:
     """Return parsed JSON with the long strings in place of their names."""
     if isinstance(value, str):
         return lifted.get(value, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi.description.media_forms import media_forms, most_media
@@ -10,7 +11,7 @@ from reference_server.media.reference import MediaReference
 from reference_server.request.sampling import content_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract
 
@@ -37,6 +38,18 @@ class MediaPartReader:
         if not any(part.get("type") in self._forms for part in content):
             return content_text(content)
         return [self._read_part(part, f"{where}[{at}]") for at, part in enumerate(content)]
+
+    def hold_all(self, body: Mapping[str, Any], names: Collection[str]) -> bool:
+        """Return whether every name stands for a medium inside the request, in the form of the contract."""
+        return bool(names) and {*names} <= {*self._list_locations(body.get("messages"))}
+
+    def _list_locations(self, messages: object) -> Iterator[str]:
+        for message in messages if isinstance(messages, list) else ():
+            content = message.get("content") if isinstance(message, dict) else None
+            for part in content if isinstance(content, list) else ():
+                if isinstance(part, dict):
+                    with suppress(LookupError, TypeError):  # not a medium, or in another form
+                        yield self._forms[part["type"]].locate(part)
 
     def check_count(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Raise ApiError if the messages, as read, contain more media than the contract allows."""

@@ -65,7 +65,7 @@ def test_a_changed_body_is_refused_as_before_or_has_the_same_value() -> None:
 
 def test_a_long_string_of_a_request_is_parsed_and_one_with_a_line_end_is_refused() -> None:
     image = "A" * long_strings.LONG_BYTES
-    assert {"image": image} == chat_request.parse_body(json.dumps({"image": image}).encode())
+    assert {"image": image} == chat_request.parse_body(json.dumps({"image": image}).encode()).restore()
     with pytest.raises(ApiError, match="not valid JSON"):
         chat_request.parse_body(b'{"image": "' + image.encode() + b'\n"}')
 
