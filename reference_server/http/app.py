@@ -175,7 +175,9 @@ class ChatEndpoint:
         if not self._engine.alive:
             raise overloaded_error()
         try:
-            return request, self._metrics.measure(self._engine.submit(prompt, request.params))
+            # The messages are not needed again, and may contain files of megabytes.
+            answered = replace(request, messages=[])
+            return answered, self._metrics.measure(self._engine.submit(prompt, request.params))
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
 

@@ -64,9 +64,9 @@ class MediaLoader:
         form, location = reference.form, reference.location
         limit = form.max_bytes or self._limits.file_bytes
         if "base64" in form.sources:
-            return read_base64(location, limit)
+            return read_base64(reference.inside or location, limit)
         if is_data_url(location):
-            return read_data_url(location, limit)
+            return read_data_url(reference.inside or location, limit)
         if is_web_url(location):
             return fetch(location, self._sources.domains, limit, self._limits)
         if is_local(location):

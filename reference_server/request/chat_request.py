@@ -114,9 +114,11 @@ class RequestReader:
     def read(self, body: bytes) -> ChatRequest:
         """Return the request in a body; raise ApiError."""
         parsed = parse_body(body)
-        value = parsed.restore()
-        # A validator lets no other thread run: files inside the request are not for it.
-        judged = parsed.short if self._media_parts.hold_all(parsed.value, parsed.lifted) else body
+        if self._media_parts.hold_all(parsed.value, parsed.lifted):
+            # No other thread runs while a string of megabytes is copied or validated.
+            value, judged, files = parsed
+        else:
+            value, judged, files = parsed.restore(), body, {}
         refusals = self._validator.refusals(BodyRequest(self._contract.path, judged))
         if refusals:
             words = "; ".join(problem.message for problem in refusals)
@@ -127,9 +129,9 @@ class RequestReader:
         if value.get("model", self._model) != self._model:
             words = f"model: unknown model {quote(value['model'])}: this server serves {self._model}"
             raise ApiError("unknown_model", words, param="model")
-        return self._chat_request(value)
+        return self._chat_request(value, files)
 
-    def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
+    def _chat_request(self, body: Mapping[str, Any], files: Mapping[str, memoryview]) -> ChatRequest:
         given = {name: self._given(body, name) for name in self._contract.parameters}
         stream = bool(given.get("stream"))
         template_kwargs = {**self._template_kwargs(given), **prompt_options(given)}
@@ -142,7 +144,7 @@ class RequestReader:
             reasoning=self._separates_reasoning and template_kwargs.get("enable_thinking") is not False,
             model_defaults=self._sampling_defaults,
         )
-        messages = [self._message(message, f"messages[{at}]") for at, message in enumerate(body["messages"])]
+        messages = [self._message(message, f"messages[{at}]", files) for at, message in enumerate(body["messages"])]
         self._media_parts.check_count(messages)
         return ChatRequest(
             messages=messages,
@@ -165,14 +167,14 @@ class RequestReader:
         sent = body.get("include_stop_str_in_output")
         return stream and self._contract.stream.stop_text == "included" if sent is None else sent
 
-    def _message(self, message: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _message(self, message: Mapping[str, Any], where: str, files: Mapping[str, memoryview]) -> dict[str, Any]:
         """Convert a message to a turn for the chat template.
 
         Missing content becomes an empty string, and a refusal of the model becomes its content.
         """
         role = "tool" if message["role"] == "function" else message["role"]
         content = message.get("content") or message.get("refusal") or ""
-        turn = {"role": role, "content": self._media_parts.read_content(content, f"{where}.content")}
+        turn = {"role": role, "content": self._media_parts.read_content(content, f"{where}.content", files)}
         if message.get("function_call"):
             call = {"id": message["function_call"]["name"], "type": "function", "function": message["function_call"]}
             turn["tool_calls"] = convert_earlier_calls([call], parsed_arguments=self._parsed_arguments)
@@ -224,7 +226,7 @@ class ParsedBody(NamedTuple):
 
     value: dict[str, Any]
     short: bytes
-    lifted: Mapping[str, str]
+    lifted: Mapping[str, memoryview]
 
     def restore(self) -> dict[str, Any]:
         """Return the object with the long strings."""

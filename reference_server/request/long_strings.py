@@ -23,15 +23,15 @@ UNUSUAL: Final = re.compile(rb"[^ !#-\[\]-~]")
 """Everything but printable ASCII that stands for itself in JSON."""
 
 
-def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes, dict[str, str]]:
-    """Return the body with a short name in place of each long string, and the strings by their names.
+def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes, dict[str, memoryview]]:
+    """Return the body with a short name in place of each long string, and the strings by their names, uncopied.
 
     Only values of printable ASCII without escapes are taken out, so the body is as valid as before. A name begins like
     its string, and no one can guess the rest.
     """
     if len(body) < long_bytes:
         return body, {}
-    mark, lifted = secrets.token_hex(16), dict[str, str]()
+    mark, lifted = secrets.token_hex(16), dict[str, memoryview]()
     kept: list[bytes] = []
     copied = at = 0
     for _ in range(MOST_STRINGS):
@@ -39,21 +39,20 @@ def lift_long_strings(body: bytes, long_bytes: int = LONG_BYTES) -> tuple[bytes,
         end = _find_end(body, begin)
         if not begin or end < 0:
             break
-        if end - begin >= long_bytes and body[end + 1 : end + 100].lstrip()[:1] != b":":
-            string = _read_plain(body, begin, end)
-            if string is not None:
-                name = f"{string[:SHOWN]}{mark}-{len(lifted)}"
-                lifted[name] = string
-                kept += [body[copied:begin], name.encode()]
-                copied = end
+        is_value = body[end + 1 : end + 100].lstrip()[:1] != b":"
+        if end - begin >= long_bytes and is_value and _is_plain(body, begin, end):
+            name = f"{body[begin : min(end, begin + SHOWN)].decode()}{mark}-{len(lifted)}"
+            lifted[name] = memoryview(body)[begin:end]
+            kept += [body[copied:begin], name.encode()]
+            copied = end
         at = end + 1
     return (b"".join([*kept, body[copied:]]), lifted) if lifted else (body, lifted)
 
 
-def restore_long_strings(value: Any, lifted: Mapping[str, str]) -> Any:
+def restore_long_strings(value: Any, lifted: Mapping[str, memoryview]) -> Any:
     """Return parsed JSON with the long strings in place of their names."""
     if isinstance(value, str):
-        return lifted.get(value, value)
+        return str(lifted[value], "ascii") if value in lifted else value
     if isinstance(value, list):
         return [restore_long_strings(item, lifted) for item in value]
     if isinstance(value, dict):
@@ -77,9 +76,6 @@ def _is_escaped(body: bytes, begin: int, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
-def _read_plain(body: bytes, begin: int, end: int) -> str | None:
-    """Return a string that stands for itself; None for any other. Other threads run between two pieces."""
-    for at in range(begin, end, PIECE_BYTES):
-        if UNUSUAL.search(body, at, min(end, at + PIECE_BYTES)):
-            return None
-    return str(memoryview(body)[begin:end], "ascii")
+def _is_plain(body: bytes, begin: int, end: int) -> bool:
+    """Return whether a string stands for itself. Other threads run between two pieces."""
+    return not any(UNUSUAL.search(body, at, min(end, at + PIECE_BYTES)) for at in range(begin, end, PIECE_BYTES))

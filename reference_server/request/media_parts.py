@@ -26,8 +26,13 @@ class MediaPartReader:
         self._forms = media_forms(contract)
         self._most = most_media(contract)
 
-    def read_content(self, content: str | Sequence[Mapping[str, Any]], where: str) -> str | list[dict[str, Any]]:
-        """Return content without media as one string, otherwise as parts; raise ApiError for an unsupported part."""
+    def read_content(
+        self, content: str | Sequence[Mapping[str, Any]], where: str, files: Mapping[str, memoryview]
+    ) -> str | list[dict[str, Any]]:
+        """Return content without media as one string, otherwise as parts; raise ApiError for an unsupported part.
+
+        files: large files inside the request, by the names that stand for them.
+        """
         if isinstance(content, str):
             return content
         for at, part in enumerate(content):
@@ -37,7 +42,7 @@ class MediaPartReader:
                 raise ApiError("invalid_request", words, param="messages")
         if not any(part.get("type") in self._forms for part in content):
             return content_text(content)
-        return [self._read_part(part, f"{where}[{at}]") for at, part in enumerate(content)]
+        return [self._read_part(part, f"{where}[{at}]", files) for at, part in enumerate(content)]
 
     def hold_all(self, body: Mapping[str, Any], names: Collection[str]) -> bool:
         """Return whether every name stands for a medium inside the request, in the form of the contract."""
@@ -63,11 +68,12 @@ class MediaPartReader:
             words = f"messages: {count} images, videos and audio files: at most {self._most} are allowed"
             raise ApiError("invalid_request", words, param="messages")
 
-    def _read_part(self, part: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _read_part(self, part: Mapping[str, Any], where: str, files: Mapping[str, memoryview]) -> dict[str, Any]:
         form = self._forms.get(part.get("type", "text"))
         if form is None:
             return {"type": "text", "text": content_text([part])}
-        reference = MediaReference(form, f"{where}.{'.'.join(form.path)}", form.locate(part))
+        location = form.locate(part)
+        reference = MediaReference(form, f"{where}.{'.'.join(form.path)}", location, files.get(location))
         return {"type": form.kind, "media": reference}
 
 
