@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
+from reference_server.engine.model.length_view import LengthView
 from reference_server.engine.model.matrices.lm_head import LMHead
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class ForwardPass(torch.nn.Module):
     leading: whether to read the first rows of the cache in place, instead of the rows written.
     linear: computes the products with the model's matrices; None: the model does.
     embedded: whether the input is embeddings [rows, tokens, width] instead of ids.
+    lengths: whether attention reads as many positions of each row as it has, see LengthView; for one token of each of
+        the leading rows.
     """
 
     def __init__(
@@ -57,8 +60,10 @@ class ForwardPass(torch.nn.Module):
         leading: bool,
         linear: PackedLinear | None = None,
         embedded: bool = False,
+        lengths: bool = False,
     ) -> None:
         super().__init__()
+        self._lengths = lengths
         self._input = "inputs_embeds" if embedded else "input_ids"
         self._base = model.base_model
         self._head = LMHead(model)
@@ -85,9 +90,13 @@ class ForwardPass(torch.nn.Module):
         mask: bool [rows, 1, tokens, positions read], which positions each token may attend to.
         stored: keys and values of the cache; those of the tokens are written to it.
         """
-        view = CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
+        view = (
+            LengthView(stored, rows, positions)
+            if self._lengths
+            else CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
+        )
         masks = self._masks(mask, positions)
-        with self._linear:
+        with self._linear, view.attention:
             hidden = self._base(
                 **{self._input: ids}, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
             ).last_hidden_state
@@ -104,7 +113,7 @@ def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) 
     example; the others should have other shapes. Each example is a function that creates the same tensors anew on each
     call.
     """
-    seen = _OperatorRecorder()
+    seen = OperatorRecorder()
     with seen:
         expected = [plain(*example()) for example in examples]
     if seen.names & DATA_DEPENDENT_OPERATORS:
@@ -144,7 +153,7 @@ def _run_graph(graph: Any, *tensors: torch.Tensor) -> torch.Tensor:
         return logits
 
 
-class _OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Recorder of the names of the operators that run."""
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.device import torch
+    from reference_server.engine.model.stopwatch import Stopwatch
     from reference_server.engine.multimodal.embeddings import MediaEmbeddings
 
 
@@ -19,6 +20,7 @@ class ModelRunner(Protocol):
     ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     keeps_prefixes: whether a prompt may come in several pieces, and begin with what another slot has stored.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
+    preparation: the time spent on compiling or capturing passes, which does not count as the time of a step.
     media: embeddings of media; set when the engine is created.
     """
 
@@ -28,6 +30,7 @@ class ModelRunner(Protocol):
     max_model_len: int
     vocabulary_size: int
     on_pass_start: Callable[[], None]
+    preparation: Stopwatch
     media: MediaEmbeddings | None
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor: ...
@@ -41,5 +44,9 @@ class ModelRunner(Protocol):
     def clear(self, slots: Seq[int]) -> None: ...
 
     def release(self, slot: int) -> None: ...
+
+    def bind_thread(self) -> None: ...
+
+    def warm_up(self, limit_s: float) -> None: ...
 
     def reset(self) -> None: ...

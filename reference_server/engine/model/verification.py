@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.device_runner import DeviceRunner
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
@@ -83,7 +84,11 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         exact = exact or linear is not None
         if not exact:
             linear = PackedLinear.replacing(model)
-        runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=linear, exact=exact)
+        sizes = {"slots": slots, "max_model_len": max_model_len}
+        if model.device.type == "cpu":
+            runner = Runner(model, **sizes, linear=linear, exact=exact)
+        else:
+            runner = DeviceRunner(model, **sizes)
     except RuntimeError as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         size = f"a cache of {slots} slots of {max_model_len} positions"
@@ -94,7 +99,9 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         raise _unsupported(error) from error
     try:
         runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
-        if traced and not runner.ragged:
+        if isinstance(runner, DeviceRunner):
+            _choose_attention(runner, tokens, expected, limit)
+        elif traced and not runner.ragged:
             runner.trace()
         difference = _measure_disagreement(runner, tokens, expected)
     except Exception as error:
@@ -103,6 +110,19 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         detail = f"logits off by {difference:.2g} over the slot cache"
         raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
     return runner
+
+
+def _choose_attention(runner: DeviceRunner, tokens: Seq[int], expected: torch.Tensor, limit: float) -> None:
+    """Let a runner read as many positions of each row as it has, if the backend can and the logits are as expected."""
+    try:
+        runner.read_lengths(True)
+        if _measure_disagreement(runner, tokens, expected) <= limit:
+            return
+        reason = "its logits differ"
+    except Exception as error:  # a backend without the kernel, or a model that it does not fit
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    _log.info("attention reads as many positions of each row as the longest has: %s", reason)
+    runner.read_lengths(False)
 
 
 def _continues_sequences(model: Any, max_model_len: int) -> bool:
@@ -163,5 +183,6 @@ def _measure_disagreement(runner: ModelRunner, tokens: Seq[int], expected: torch
     The tokens are processed in slot 0.
     """
     last = len(tokens) - 1
-    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
+    first = runner.prefill([tokens[:last]], [0]).to("cpu", copy=True)  # the next pass may overwrite it
+    actual = torch.cat([first, runner.decode(tokens[last:], [last], [0]).to("cpu")])
     return float((actual - expected).abs().max() / expected.abs().max())

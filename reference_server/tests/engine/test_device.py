@@ -34,7 +34,7 @@ PROMPTS = [
 ]
 
 def generate(device):
-    engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20)
+    engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20, prefill_tokens=256)
     shapes, steps = set(), collections.defaultdict(set)
     mask, passes = engine._runner._mask, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
 

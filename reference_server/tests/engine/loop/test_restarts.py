@@ -286,7 +286,7 @@ class TestOneRequest:
         assert len(other) == 5
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
-    @pytest.mark.parametrize("method", ["sample", "reset_slot"])
+    @pytest.mark.parametrize("method", ["begin", "reset_slot"])
     def test_a_sampler_error_ends_no_other_answer(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
@@ -297,7 +297,7 @@ class TestOneRequest:
         def failing_for_one(first: Any, second: Any, *others: Any) -> Any:
             if method == "reset_slot" and others[0] == [1, 1]:
                 raise ZeroDivisionError
-            if method == "sample" and 1 in second:  # the slot of the second request
+            if method == "begin" and 1 in second:  # the slot of the second request
                 slots.extend(second)
                 raise ZeroDivisionError
             return original(first, second, *others)

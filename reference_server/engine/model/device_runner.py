@@ -1,0 +1,161 @@
+"""Forward passes on an accelerator: few shapes, captured as graphs, and logits that stay there."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_server.engine.device import torch
+from reference_server.engine.model.cache_plan import CACHE_QUANTUM, LONG_CONTEXT_QUANTUM, SHORT_CONTEXT
+from reference_server.engine.model.device_graphs import GraphBackend, GraphedPasses
+from reference_server.engine.model.forward_pass import ForwardPass
+from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner
+from reference_server.engine.model.warm_up import Shape, run_warm_up
+from reference_server.engine.transfers import upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence as Seq
+
+GRAPHED_PROMPT_TOKENS: Final = 512
+"""Most tokens of a prefill that is captured at the start: a longer one computes longer than its launches take."""
+MAX_INT32: Final = 2**31 - 1
+_RUNNING: Final = nullcontext()
+
+
+class DeviceRunner(Runner):
+    """Forward passes of one causal language model over a slot cache on an accelerator.
+
+    Accelerators compile or capture each new shape, so three sizes are powers of two: rows, tokens of a piece, and the
+    positions that a pass reads. A step computes the leading rows of the cache in place, as many as the highest slot in
+    use needs. Where the backend has attention with a length for each row, all positions count as one size.
+
+    samples: whether logits stay on the device; otherwise they are returned on the CPU.
+    """
+
+    def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
+        super().__init__(model, slots=slots, max_model_len=max_model_len, exact=False)
+        self.ragged = False
+        self._prompt_quantum = PROMPT_QUANTUM
+        self.samples = True
+        self._reads_lengths = False
+        self._length_pass = ForwardPass(model, self.masks, leading=True, lengths=True)
+        self._passes = GraphedPasses(
+            GraphBackend.find(self._device),
+            self._device,
+            rows=self._rows,
+            vocabulary_size=self.vocabulary_size,
+            numbers=4 * self._rows + GRAPHED_PROMPT_TOKENS,
+        )
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    @property
+    def captured(self) -> int:
+        """Number of shapes that run as a graph."""
+        return self._passes.captured
+
+    def read_lengths(self, wanted: bool) -> None:
+        """Choose whether attention takes the length of each row; the passes so far are forgotten.
+
+        Raises ValueError if this cannot be: layers with a window, or more positions than the kernel can number.
+        """
+        if wanted and (self.masks.window is not None or (self._rows + 1) * self._capacity > MAX_INT32):
+            raise ValueError("attention needs a mask")
+        self._reads_lengths = wanted
+        self._passes.forget()
+
+    def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
+        batch = self._pad(pieces, slots, list(starts or [0] * len(pieces)))
+        embedded = self._embed_padded(batch, pieces)
+        shape = ("prefill", batch.rows, batch.length, batch.read)
+        self.on_pass_start()
+        if embedded is None and self._is_graphed(batch.rows, batch.length):
+            with self.preparation if shape not in self._passes.seen else _RUNNING:
+                logits = self._passes.run(
+                    shape, batch.numbers, batch.rows, lambda tensor: self._prefill_padded(batch, tensor, None)
+                )
+        else:
+            tensor = upload(batch.numbers, self._device)
+            logits = self._prefill_padded(batch, tensor, embedded).float()
+        return self._place(logits[: len(pieces)])
+
+    def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
+        count = self._round_up(max(slots) + 1, 1, self._rows)
+        read = 1 if self._reads_lengths else self._round_up(max(positions) + 1, CACHE_QUANTUM, self._capacity)
+        ids, at = [0] * count, [0] * count
+        rows = [self._rows] * count  # idle rows write to the row that is not read
+        for token, position, slot in zip(tokens, positions, slots, strict=True):
+            ids[slot], at[slot], rows[slot] = token, position, slot
+        ends = [*slots, *[0] * (count - len(slots))]  # the logits are in the order of the sequences
+        self.on_pass_start()
+        with self.preparation if ("decode", count, read) not in self._passes.seen else _RUNNING:
+            logits = self._passes.run(
+                ("decode", count, read),
+                [*ids, *at, *rows, *ends],
+                count,
+                lambda tensor: self._decode_leading(tensor.view(4, count), read),
+            )
+        return self._place(logits[: len(slots)])
+
+    def bind_thread(self) -> None:
+        torch.accelerator.set_device_index(self._device.index or 0)
+
+    def warm_up(self, limit_s: float) -> None:
+        """Run the passes that requests will need, for at most about `limit_s` seconds.
+
+        The cache must be unused; its contents are lost.
+        """
+        for stored in self._stored:
+            stored.normal_()  # so that graphs are compared with numbers
+        run_warm_up(list(self._list_shapes()), self._run_shape, lambda: self.captured, limit_s)
+        self.reset()
+
+    def _run_shape(self, shape: Shape) -> None:
+        tokens = [(at * 7 + 1) % self.vocabulary_size for at in range(max(shape.rows, shape.prompt_tokens))]
+        rows = range(shape.rows)
+        if shape.prompt_tokens:
+            self.prefill([tokens] * shape.rows, rows)
+        else:
+            self.decode(tokens, [shape.last_position] * shape.rows, rows)
+
+    def _list_shapes(self) -> Iterator[Shape]:
+        """Yield the shapes of steps and of short prompts, those that most requests need first."""
+        rows = sorted({self._round_up(count, 1, self._rows) for count in range(1, self._rows + 1)})
+        ends = [1] if self._reads_lengths else list(_double(CACHE_QUANTUM, self._capacity))
+        for end in ends:
+            yield from (Shape(count, 0, min(end, self.max_model_len) - 1) for count in rows)
+            if end == ends[0]:
+                lengths = _double(self._prompt_quantum, min(GRAPHED_PROMPT_TOKENS, self.max_model_len))
+                yield from (Shape(1, length) for length in lengths)
+
+    def _is_graphed(self, count: int, length: int) -> bool:
+        return count == 1 and length <= GRAPHED_PROMPT_TOKENS
+
+    def _decode_leading(self, numbers: torch.Tensor, read: int) -> torch.Tensor:
+        """Return the logits of one token of each leading row; numbers: ids, positions, rows and order of the logits."""
+        ids, at, rows, ends = numbers
+        run = self._length_pass if self._reads_lengths else self._decode_pass
+        return run(ids[:, None], at[:, None], rows, self._mask(at[:, None], read), ends, *self._stored)
+
+    def _place(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits if self.samples else logits.to("cpu")
+
+    def _prefill_quantum(self, context: int) -> int:
+        return CACHE_QUANTUM if context <= SHORT_CONTEXT else LONG_CONTEXT_QUANTUM
+
+    def _round_up(self, count: int, quantum: int, most: int) -> int:
+        """Return `count` rounded up to a power of two of quanta."""
+        quanta = -(-count // quantum)
+        return min((1 << (quanta - 1).bit_length()) * quantum, most)
+
+
+def _double(first: int, most: int) -> Iterator[int]:
+    """Yield `first`, its doubles below `most`, and `most`."""
+    number = first
+    while number < most:
+        yield number
+        number *= 2
+    yield most
