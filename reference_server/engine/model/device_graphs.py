@@ -64,7 +64,7 @@ class GraphedPasses:
     def __init__(
         self, backend: GraphBackend | None, device: torch.device, *, rows: int, vocabulary_size: int, numbers: int
     ) -> None:
-        self._backend = backend
+        self._backend = self._available = backend
         self._numbers = torch.zeros(numbers, dtype=torch.long, device=device)
         self._logits = torch.zeros(rows, vocabulary_size, device=device)
         self._graphs: dict[Hashable, Any] = {}
@@ -72,6 +72,7 @@ class GraphedPasses:
 
     def forget(self) -> None:
         """Drop all graphs, because the same shapes will be computed in another way."""
+        self._backend = self._available
         self._graphs.clear()
         self.seen.clear()
 
