@@ -28,10 +28,11 @@ class GraphBackend:
     `graph_pool_handle`.
     """
 
-    def __init__(self, graph_class: Any, capture: Any, pool: Any) -> None:
+    def __init__(self, graph_class: Any, capture: Any, create_pool: Callable[[], Any]) -> None:
         self._graph_class = graph_class
         self._capture = capture
-        self._pool = pool  # graphs never run at the same time, so they share the memory of intermediate results
+        self._create_pool = create_pool
+        self._pool = create_pool()  # graphs never run at the same time, so they share memory for what is in between
         self._options = OTHER_THREADS if "capture_error_mode" in inspect.signature(capture).parameters else {}
 
     @classmethod
@@ -41,7 +42,11 @@ class GraphBackend:
         names = [name for name in dir(module) if name.lower() == f"{device.type}graph"]
         if not names or not hasattr(module, "graph") or not hasattr(module, "graph_pool_handle"):
             return None
-        return cls(getattr(module, names[0]), module.graph, module.graph_pool_handle())
+        return cls(getattr(module, names[0]), module.graph, module.graph_pool_handle)
+
+    def renew(self) -> GraphBackend:
+        """Return the same with other memory: that of graphs that are all gone cannot be used again."""
+        return GraphBackend(self._graph_class, self._capture, self._create_pool)
 
     def capture(self, function: Callable[[], object]) -> Any:
         """Return the operators of a function as a graph with the method `replay`."""
@@ -72,8 +77,8 @@ class GraphedPasses:
 
     def forget(self) -> None:
         """Drop all graphs, because the same shapes will be computed in another way."""
-        self._backend = self._available
         self._graphs.clear()
+        self._backend = self._available and self._available.renew()
         self.seen.clear()
 
     @property
@@ -82,7 +87,7 @@ class GraphedPasses:
         return len(self._graphs)
 
     def run(self, shape: Hashable, numbers: Seq[int], rows: int, compute: Compute) -> torch.Tensor:
-        """Return float32 logits [rows, vocabulary], valid until the next call.
+        """Return float32 logits [rows, vocabulary], which the device may still compute, and the next call overwrites.
 
         compute: returns logits for a tensor of these numbers; the shape decides which operators it runs.
         """

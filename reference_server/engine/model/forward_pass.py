@@ -12,7 +12,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
-from reference_server.engine.model.length_view import LengthView
 from reference_server.engine.model.matrices.lm_head import LMHead
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ class ForwardPass(torch.nn.Module):
     leading: whether to read the first rows of the cache in place, instead of the rows written.
     linear: computes the products with the model's matrices; None: the model does.
     embedded: whether the input is embeddings [rows, tokens, width] instead of ids.
-    lengths: whether attention reads as many positions of each row as it has, see LengthView; for one token of each of
-        the leading rows.
+    view: of the cache; it decides how attention is computed.
     """
 
     def __init__(
@@ -60,10 +58,10 @@ class ForwardPass(torch.nn.Module):
         leading: bool,
         linear: PackedLinear | None = None,
         embedded: bool = False,
-        lengths: bool = False,
+        view: type[CacheView] = CacheView,
     ) -> None:
         super().__init__()
-        self._lengths = lengths
+        self._view = view
         self._input = "inputs_embeds" if embedded else "input_ids"
         self._base = model.base_model
         self._head = LMHead(model)
@@ -90,11 +88,7 @@ class ForwardPass(torch.nn.Module):
         mask: bool [rows, 1, tokens, positions read], which positions each token may attend to.
         stored: keys and values of the cache; those of the tokens are written to it.
         """
-        view = (
-            LengthView(stored, rows, positions)
-            if self._lengths
-            else CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
-        )
+        view = self._view(stored, rows, positions, mask.shape[-1], leading=self._leading)
         masks = self._masks(mask, positions)
         with self._linear, view.attention:
             hidden = self._base(

@@ -6,7 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.attention_choice import choose_attention
 from reference_server.engine.model.device_runner import DeviceRunner
+from reference_server.engine.model.fused_norms import fuse_norms
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
@@ -88,6 +90,7 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         if model.device.type == "cpu":
             runner = Runner(model, **sizes, linear=linear, exact=exact)
         else:
+            fuse_norms(model)
             runner = DeviceRunner(model, **sizes)
     except RuntimeError as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
@@ -100,7 +103,7 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
     try:
         runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
         if isinstance(runner, DeviceRunner):
-            _choose_attention(runner, tokens, expected, limit)
+            choose_attention(runner, lambda: _measure_disagreement(runner, tokens, expected) <= limit)
         elif traced and not runner.ragged:
             runner.trace()
         difference = _measure_disagreement(runner, tokens, expected)
@@ -110,19 +113,6 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         detail = f"logits off by {difference:.2g} over the slot cache"
         raise CheckpointError(f"{UNSUPPORTED} ({detail}): use another")
     return runner
-
-
-def _choose_attention(runner: DeviceRunner, tokens: Seq[int], expected: torch.Tensor, limit: float) -> None:
-    """Let a runner read as many positions of each row as it has, if the backend can and the logits are as expected."""
-    try:
-        runner.read_lengths(True)
-        if _measure_disagreement(runner, tokens, expected) <= limit:
-            return
-        reason = "its logits differ"
-    except Exception as error:  # a backend without the kernel, or a model that it does not fit
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    _log.info("attention reads as many positions of each row as the longest has: %s", reason)
-    runner.read_lengths(False)
 
 
 def _continues_sequences(model: Any, max_model_len: int) -> bool:

@@ -16,11 +16,15 @@ _log = logging.getLogger(__name__)
 
 
 class Shape(NamedTuple):
-    """A pass over some rows: prompts of a number of tokens, or a step whose rows end at a position."""
+    """A pass over some rows that end at a position.
+
+    prompt_tokens: of each row; 0: the pass is a step. is_uneven: whether only the first row of a step is that long.
+    """
 
     rows: int
     prompt_tokens: int
-    last_position: int = 0
+    last_position: int
+    is_uneven: bool = False
 
 
 def run_warm_up(

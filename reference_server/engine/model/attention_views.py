@@ -1,8 +1,8 @@
-"""Attention of single tokens over a slot cache, in which each row costs as much as it has positions.
+"""Other ways to compute the attention of single tokens over a slot cache, for accelerators.
 
-torch's attention takes one number of positions for all rows and a mask; so the longest row decides the cost of all, and
-each number is another shape. Some backends also have a kernel that takes the length of each row and reads the cache in
-place.
+A model attends to the same number of positions in all rows, with a mask; so the longest row decides the cost of all. For
+heads that share keys, it folds the heads into the queries. Some backends compute that faster with the heads as they are,
+and some have a kernel that takes the length of each row and reads the cache in place.
 """
 
 from __future__ import annotations
@@ -15,14 +15,40 @@ from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
 
 
+class GroupedView(CacheView):
+    """The view of a SlotCache in a pass over one token of each row, with all heads of the queries side by side."""
+
+    def __init__(
+        self, stored: tuple[torch.Tensor, ...], rows: torch.Tensor, positions: torch.Tensor, read: int, *, leading: bool
+    ) -> None:
+        super().__init__(stored, rows, positions, read, leading=leading)
+        self.attention = _GroupedAttention()
+
+
+class _GroupedAttention(TorchFunctionMode):
+    """A context in which scaled_dot_product_attention gets all heads of the queries, and shares keys between them."""
+
+    def __torch_function__(
+        self, function: Any, _types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
+    ) -> Any:
+        if function is not torch.nn.functional.scaled_dot_product_attention:
+            return function(*arguments, **(options or {}))
+        queries, *others = arguments
+        heads = queries.reshape(len(queries), -1, 1, queries.shape[-1])
+        output: torch.Tensor = function(heads, *others, **{**(options or {}), "enable_gqa": True})
+        return output.reshape(*queries.shape[:3], -1)
+
+
 class LengthView(CacheView):
     """The view of a SlotCache in a pass over one token of each of its leading rows.
 
-    A token attends to all positions of its row up to its own.
+    A token attends to all positions of its row up to its own, whatever `read` is.
     """
 
-    def __init__(self, stored: tuple[torch.Tensor, ...], rows: torch.Tensor, positions: torch.Tensor) -> None:
-        super().__init__(stored, rows, positions, 1, leading=True)
+    def __init__(
+        self, stored: tuple[torch.Tensor, ...], rows: torch.Tensor, positions: torch.Tensor, read: int, *, leading: bool
+    ) -> None:
+        super().__init__(stored, rows, positions, read, leading=leading)
         self._attention = _LengthAttention(stored, positions[:, 0])
         self.attention = self._attention
 
