@@ -1,8 +1,8 @@
 """Other ways to compute the attention of single tokens over a slot cache, for accelerators.
 
-A model attends to the same number of positions in all rows, with a mask; so the longest row decides the cost of all. For
-heads that share keys, it folds the heads into the queries. Some backends compute that faster with the heads as they are,
-and some have a kernel that takes the length of each row and reads the cache in place.
+A model attends to the same number of positions in all rows, with a mask; so the longest row decides the cost of all.
+For heads that share keys, it folds the heads into the queries. Some backends compute that faster with the heads as they
+are, and some have a kernel that takes the length of each row and reads the cache in place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The normalization layers of a model as one operator each.
 
-transformers writes RMS normalization as eight operators. On an accelerator each of them is a kernel that takes longer to
-start than to run: in a model with 28 layers they were a third of the time of a step.
+transformers writes RMS normalization as eight operators. On an accelerator each of them is a kernel that takes longer
+to start than to run: in a model with 28 layers they were a third of the time of a step.
 """
 
 from __future__ import annotations

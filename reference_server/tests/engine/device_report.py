@@ -159,7 +159,7 @@ def main(checkpoint: str, kind: str) -> None:
     """Print the report."""
     registrations = simulated_npu.install() if kind == "simulated" else []
     report = compare(Path(checkpoint), "auto") | {"warm": warm_up(Path(checkpoint), "auto")}
-    print(json.dumps(report))
+    sys.stdout.write(json.dumps(report))
     del registrations
 
 
