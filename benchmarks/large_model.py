@@ -115,10 +115,11 @@ def measure(
             for other in running.values():
                 os.kill(other.target.pid, signal.SIGSTOP)  # the next one starts undisturbed
         targets = [peer.target for peer in running.values()]
+        loops = [LOOP] if not only or any(LOOP.startswith(prefix) for prefix in only) else []
         loop = Loop(checkpoint, "bfloat16", int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)), device)
         loop_target = BenchmarkTarget("", 0, "", os.getpid(), {})
         for number in range(rounds):
-            order = random.Random(number).sample([*running, LOOP], len(running) + 1)
+            order = random.Random(number).sample([*running, *loops], len(running) + len(loops))
             for name in order:
                 for load in loads:
                     with alone(running[name].target if name in running else loop_target, targets):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 
-def upload(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Return numbers as a tensor on a device.
+def upload(values: Any, device: torch.device, dtype: torch.dtype = torch.long) -> torch.Tensor:
+    """Return numbers, by default integers, as a tensor on a device.
 
     The copy to an accelerator starts from pinned memory, so it waits for nothing that the device still computes.
     """
@@ -20,6 +20,12 @@ def upload(values: Any, device: torch.device, dtype: torch.dtype | None = None) 
         return torch.tensor(values, dtype=dtype)
     pinned = has_pinned_memory(device.type)
     return torch.tensor(values, dtype=dtype, pin_memory=pinned).to(device, non_blocking=pinned)
+
+
+def write(values: Seq[int], target: torch.Tensor) -> None:
+    """Write integers to a tensor of a device, copied as in `upload`."""
+    pinned = has_pinned_memory(target.device.type)
+    target.copy_(torch.tensor(values, dtype=target.dtype, pin_memory=pinned), non_blocking=pinned)
 
 
 def move(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -83,7 +83,7 @@ class Prefiller:
             self._runner.copy(copies, max(len(sequence.prompt) for sequence in batch.sequences))
         rows = [row for _, row in complete]
         if rows != list(range(len(logits))):
-            logits = logits[upload(rows, logits.device, torch.long)]
+            logits = logits[upload(rows, logits.device)]
         return PrefillResult(tuple(sequence for sequence, _ in complete), logits, failures)
 
     def _forward(self, chunks: Seq[_Chunk]) -> tuple[torch.Tensor, dict[int, EngineError]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.forward_pass import DATA_DEPENDENT_OPERATORS, OperatorRecorder
-from reference_server.engine.transfers import upload
+from reference_server.engine.transfers import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -92,7 +92,7 @@ class GraphedPasses:
         compute: returns logits for a tensor of these numbers; the shape decides which operators it runs.
         """
         inputs = self._numbers[: len(numbers)]
-        inputs.copy_(upload(numbers, inputs.device))
+        write(numbers, inputs)
         logits = self._logits[:rows]
 
         def run() -> None:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 GRAPHED_PROMPT_TOKENS: Final = 2048
-"""Most tokens of one prompt in a prefill that is captured at the start."""
-GRAPHED_TOGETHER: Final = 512
-"""Most tokens of several prompts in such a prefill, with padding."""
+"""Most tokens of a prefill that is captured, with padding."""
 MAX_INT32: Final = 2**31 - 1
 LENGTHS: Final = 0
 """Instead of the number of positions to read: as many of each row as it has."""
@@ -47,7 +45,7 @@ class DeviceRunner(Runner):
         self.ragged = False
         self._prompt_quantum = PROMPT_QUANTUM
         self.samples = True
-        self._reads_lengths = self._always_lengths = False
+        self._reads_lengths = self._always_lengths = self._is_warming_up = False
         self._length_pass = ForwardPass(model, self.masks, leading=True, view=LengthView)
         self._grouped_pass = ForwardPass(model, self.masks, leading=True, view=GroupedView)
         self._dense_pass = self._decode_pass
@@ -137,7 +135,9 @@ class DeviceRunner(Runner):
         for stored in self._stored:  # graphs are compared with numbers, not with zeros
             block = torch.randn(1, 1, CACHE_QUANTUM, *stored.shape[2:], generator=generator)
             stored.view(len(stored), -1, CACHE_QUANTUM, *stored.shape[2:]).copy_(block)
+        self._is_warming_up = True
         run_warm_up(list(self._list_shapes()), self._run_shape, lambda: self.captured, limit_s)
+        self._is_warming_up = False
         self.reset()
 
     def _run_shape(self, shape: Shape) -> None:
@@ -166,7 +166,7 @@ class DeviceRunner(Runner):
             yield from (Shape(1, length, end) for end in ends if length <= CACHE_QUANTUM and end >= SHORT_CONTEXT)
 
     def _is_graphed(self, count: int, length: int) -> bool:
-        return count * length <= (GRAPHED_PROMPT_TOKENS if count == 1 else GRAPHED_TOGETHER)
+        return count * length <= GRAPHED_PROMPT_TOKENS
 
     def _choose_shape(self, count: int, positions: Seq[int]) -> tuple[str, int, int]:
         """Return the shape of a step over the leading `count` rows of the cache: the cheaper one that is prepared."""
@@ -176,7 +176,8 @@ class DeviceRunner(Runner):
             return dense
         is_dense = count * read <= DENSE_START + DENSE_SHARE * (sum(positions) + len(positions))
         first, second = (dense, by_length) if is_dense and not self._always_lengths else (by_length, dense)
-        return second if first not in self._passes.seen and second in self._passes.seen else first
+        is_unprepared = first not in self._passes.seen and second in self._passes.seen
+        return second if is_unprepared and not self._is_warming_up else first
 
     def _decode_leading(self, numbers: torch.Tensor, read: int) -> torch.Tensor:
         """Return the logits of one token of each leading row; numbers: ids, positions, rows and order of the logits."""

@@ -65,7 +65,7 @@ def narrow(logits: torch.Tensor, tokens: torch.Tensor, tops: Seq[int], extra_ids
     values, best = topk(logits, min(max(tops), logits.shape[1]))
     width = max(map(len, extra_ids), default=0)
     padded = [[*ids, *[0] * (width - len(ids))] for ids in extra_ids] if width else [[]] * len(logits)
-    extra = logits.gather(1, upload(padded, logits.device, torch.long)).double() - total if width else total[:, :0]
+    extra = logits.gather(1, upload(padded, logits.device)).double() - total if width else total[:, :0]
     return _Narrowed(chosen, values.double() - total, best, extra)
 
 
