@@ -133,7 +133,7 @@ class DeviceRunner(Runner):
         """
         generator = torch.Generator().manual_seed(0)
         for stored in self._stored:  # graphs are compared with numbers, not with zeros
-            block = torch.randn(1, 1, CACHE_QUANTUM, *stored.shape[2:], generator=generator)
+            block = torch.randn(1, 1, CACHE_QUANTUM, *stored.shape[2:], generator=generator).to(stored)
             stored.view(len(stored), -1, CACHE_QUANTUM, *stored.shape[2:]).copy_(block)
         self._is_warming_up = True
         run_warm_up(list(self._list_shapes()), self._run_shape, lambda: self.captured, limit_s)
