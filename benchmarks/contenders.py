@@ -100,8 +100,7 @@ def _process(command: Sequence[str], errors: IO[str] | None = None) -> Iterator[
 def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterator[BenchmarkTarget]:
     """Suspend all servers except one: some servers use the CPU even without requests."""
     for other in others:
-        if other.pid != target.pid:
-            os.kill(other.pid, signal.SIGSTOP)
+        os.kill(other.pid, signal.SIGCONT if other.pid == target.pid else signal.SIGSTOP)
     try:
         yield target
     finally:

@@ -116,7 +116,8 @@ def measure(
                 os.kill(other.target.pid, signal.SIGSTOP)  # the next one starts undisturbed
         targets = [peer.target for peer in running.values()]
         loops = [LOOP] if not only or any(LOOP.startswith(prefix) for prefix in only) else []
-        loop = Loop(checkpoint, "bfloat16", int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)), device)
+        threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+        loop = Loop(checkpoint, "bfloat16", threads, device) if loops else None
         loop_target = BenchmarkTarget("", 0, "", os.getpid(), {})
         for number in range(rounds):
             order = random.Random(number).sample([*running, *loops], len(running) + len(loops))
@@ -125,7 +126,7 @@ def measure(
                     with alone(running[name].target if name in running else loop_target, targets):
                         if name in running:
                             row = _run(running[name].target, prompts, random.Random(f"{number} {load}"), load)
-                        elif load[1] == SHORT_PROMPT:
+                        elif loop is not None and load[1] == SHORT_PROMPT:
                             row = loop.figures(*load, 1)
                         else:
                             continue

@@ -60,7 +60,8 @@ class GraphedPasses:
     """Passes that read one tensor of integers and write logits, both at fixed places, as graphs by their shapes.
 
     The first pass of a shape decides: it is captured if no value in a tensor affects which operators run, and if the
-    graph gives the same logits as its operators do one by one. After an exception, no other pass is captured.
+    graph gives the same logits as its operators do one by one. A shape whose graph does not is left out; after an
+    exception, nothing else is captured.
 
     backend: None: nothing is captured.
     rows: most rows of logits. numbers: most integers.
@@ -85,6 +86,9 @@ class GraphedPasses:
     def captured(self) -> int:
         """Number of shapes that have a graph."""
         return len(self._graphs)
+
+    def has_graph(self, shape: Hashable) -> bool:
+        return shape in self._graphs
 
     def run(self, shape: Hashable, numbers: Seq[int], rows: int, compute: Compute) -> torch.Tensor:
         """Return float32 logits [rows, vocabulary], which the device may still compute, and the next call overwrites.
@@ -131,7 +135,7 @@ class GraphedPasses:
         if is_same:
             self._graphs[shape] = graph
         else:
-            self._disable("a graph gives other logits")
+            _log.info("the graph of %s gives other logits, so its operators run one by one", shape)
             run()
 
     def _disable(self, reason: str) -> None:

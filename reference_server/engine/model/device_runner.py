@@ -169,15 +169,18 @@ class DeviceRunner(Runner):
         return count * length <= GRAPHED_PROMPT_TOKENS
 
     def _choose_shape(self, count: int, positions: Seq[int]) -> tuple[str, int, int]:
-        """Return the shape of a step over the leading `count` rows of the cache: the cheaper one that is prepared."""
+        """Return the shape of a step over the leading `count` rows of the cache: the cheapest one that has a graph.
+
+        Without a graph, it is the one that would be the cheapest; a warm-up prepares that.
+        """
         read = self._round_up(max(positions) + 1, CACHE_QUANTUM, self._capacity)
-        dense, by_length = ("decode", count, read), ("decode", count, LENGTHS)
-        if not self._reads_lengths:
-            return dense
-        is_dense = count * read <= DENSE_START + DENSE_SHARE * (sum(positions) + len(positions))
-        first, second = (dense, by_length) if is_dense and not self._always_lengths else (by_length, dense)
-        is_unprepared = first not in self._passes.seen and second in self._passes.seen
-        return second if is_unprepared and not self._is_warming_up else first
+        reads = list(_double(read, self._capacity))
+        if self._reads_lengths:
+            is_dense = count * read <= DENSE_START + DENSE_SHARE * (sum(positions) + len(positions))
+            reads.insert(1 if is_dense and not self._always_lengths else 0, LENGTHS)
+        shapes = [("decode", count, read) for read in reads]
+        graphed = filter(self._passes.has_graph, () if self._is_warming_up else shapes)
+        return next(graphed, shapes[0])
 
     def _decode_leading(self, numbers: torch.Tensor, read: int) -> torch.Tensor:
         """Return the logits of one token of each leading row; numbers: ids, positions, rows and order of the logits."""

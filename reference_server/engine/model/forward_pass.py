@@ -28,11 +28,14 @@ _log = logging.getLogger(__name__)
 DATA_DEPENDENT_OPERATORS: Final = frozenset(
     {
         "aten::_local_scalar_dense",
+        "aten::argwhere",
         "aten::bincount",
         "aten::equal",
         "aten::is_nonzero",
+        "aten::item",  # in inference mode it is not reduced to _local_scalar_dense
         "aten::masked_select",
         "aten::nonzero",
+        "aten::nonzero_numpy",
         "aten::repeat_interleave",
         "aten::unique_consecutive",
         "aten::_unique",
