@@ -51,7 +51,7 @@ MODEL_OPTIONS: Final = (
 )
 UPSTREAM_OPTIONS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
 
-WARM_UP_LOG: Final = "reference_server.engine.model.warm_up"
+WARM_UP_LOG: Final = "reference_server.engine.model.accelerator.warm_up"
 
 LIST: Final = "list"  # a value of --fault that prints the names
 

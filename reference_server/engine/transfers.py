@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def upload(values: Any, device: torch.device, dtype: torch.dtype = torch.long) -> torch.Tensor:
     """Return numbers, by default integers, as a tensor on a device.
 
-    The copy to an accelerator starts from pinned memory, so it waits for nothing that the device still computes.
+    The copy to an accelerator starts from pinned memory, so it does not wait for what the device still computes.
     """
     if device.type == "cpu":
         return torch.tensor(values, dtype=dtype)

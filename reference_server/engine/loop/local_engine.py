@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import select_device, torch
-from reference_server.engine.loop.device_preparation import prepare_device
 from reference_server.engine.loop.driver import HANG_S, STALL_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.media import split_media
+from reference_server.engine.model.accelerator.preparation import prepare_device
 from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
 from reference_server.engine.model.cache_plan import (
     BUDGET_SHARE,

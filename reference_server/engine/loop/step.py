@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
-from reference_server.engine.loop.batch_scoring import BatchScoring
 from reference_server.engine.loop.beam_search import Beam
 from reference_server.engine.loop.failures import exhausted_error, to_engine_error, unusable_logits_error
 from reference_server.engine.loop.output_worker import ChosenToken
 from reference_server.engine.loop.prefill import Prefiller
 from reference_server.engine.loop.sequence import SampledSequence
 from reference_server.engine.protocol import EngineError
+from reference_server.engine.sampling.batch_scoring import BatchScoring
 from reference_server.engine.sampling.bias import apply_biases
 from reference_server.engine.sampling.sampler import draw_uniform, mark_unusable_rows
 from reference_server.engine.text.transcript import StepStats
@@ -147,7 +147,8 @@ class StepExecutor:
         ]
         biased, exhausted = _apply_constraints(samples, logits)
         draw = self._sampler.begin(biased, slots, uniforms)
-        scoring = BatchScoring.create(samples, logits, draw.tokens)
+        tops, named = zip(*((sample.top_logprobs, sample.params.logprob_token_ids) for sample in samples), strict=True)
+        scoring = BatchScoring.create(tops, named, logits, draw.tokens)
         narrowed = () if scoring is None else scoring.narrowed
         fetched, exhausted, marks, *narrowed = fetch([draw.tokens, exhausted, marks], narrowed)
         unusable.add_marked(samples, slots, marks)

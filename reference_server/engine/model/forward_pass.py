@@ -6,7 +6,7 @@ import logging
 import warnings
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -42,6 +42,20 @@ DATA_DEPENDENT_OPERATORS: Final = frozenset(
         "aten::_unique2",
     }
 )
+
+
+class PaddedBatch(NamedTuple):
+    """Pieces of prompts with padding.
+
+    rows: of the batch. length: tokens of each. read: positions of the cache to attend to. ends: tokens with logits.
+    numbers: first position and slot of each row, indices of the tokens with logits, and the ids of all tokens.
+    """
+
+    rows: int
+    length: int
+    read: int
+    ends: int
+    numbers: list[int]
 
 
 class ForwardPass(torch.nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -9,8 +10,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.device import torch
-    from reference_server.engine.model.stopwatch import Stopwatch
     from reference_server.engine.multimodal.embeddings import MediaEmbeddings
+
+
+class Stopwatch:
+    """The time that a runner has spent on preparing passes, instead of running them."""
+
+    def __init__(self) -> None:
+        self._total_s = 0.0
+        self._began_s: float | None = None
+
+    @property
+    def current_s(self) -> float:
+        """Seconds of the preparation in progress, otherwise 0; any thread may read them."""
+        began_s = self._began_s
+        return 0.0 if began_s is None else time.monotonic() - began_s
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all preparations until now."""
+        return self._total_s + self.current_s
+
+    def __enter__(self) -> Stopwatch:
+        self._began_s = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._total_s, self._began_s = self.seconds, None
 
 
 class ModelRunner(Protocol):

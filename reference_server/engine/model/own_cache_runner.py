@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.model_runner import Stopwatch
 from reference_server.engine.model.runner import LOGITS_BLOCK
-from reference_server.engine.model.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

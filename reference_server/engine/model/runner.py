@@ -15,13 +15,12 @@ from reference_server.engine.model.cache_plan import (
     count_capacity,
     count_rows,
 )
-from reference_server.engine.model.forward_pass import ForwardPass, trace_pass
+from reference_server.engine.model.forward_pass import ForwardPass, PaddedBatch, trace_pass
 from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
-from reference_server.engine.model.padded_batch import PaddedBatch
+from reference_server.engine.model.model_runner import Stopwatch
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
-from reference_server.engine.model.stopwatch import Stopwatch
 from reference_server.engine.multimodal.embeddings import MediaEmbeddings, is_media_id
 from reference_server.engine.transfers import upload
 

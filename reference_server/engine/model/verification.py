@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.attention_choice import choose_attention
-from reference_server.engine.model.device_runner import DeviceRunner
-from reference_server.engine.model.fused_norms import fuse_norms
+from reference_server.engine.model.accelerator.attention_choice import choose_attention
+from reference_server.engine.model.accelerator.device_runner import DeviceRunner
+from reference_server.engine.model.accelerator.fused_norms import fuse_norms
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner

@@ -73,7 +73,7 @@ def answer(engine: LocalEngine, requests: Seq[tuple[list[int], SamplingParams]])
 
     async def one(prompt: list[int], params: SamplingParams) -> list[tuple[Any, ...]]:
         deltas = [delta async for delta in engine.submit(prompt, params)]
-        return sorted((delta.index, delta.token_id, delta.text, delta.cached_tokens > 0) for delta in deltas)
+        return sorted((delta.index, delta.token_id, delta.text, bool(delta.cached_tokens)) for delta in deltas)
 
     async def all_answers() -> list[list[tuple[Any, ...]]]:
         return await asyncio.gather(*(one(*request) for request in requests))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.device import torch
-from reference_server.engine.model import attention_choice
-from reference_server.engine.model.attention_choice import choose_attention
-from reference_server.engine.model.device_graphs import GraphBackend, GraphedPasses
-from reference_server.engine.model.device_runner import LENGTHS, DeviceRunner
-from reference_server.engine.model.fused_norms import fuse_norms
+from reference_server.engine.model.accelerator import attention_choice
+from reference_server.engine.model.accelerator.attention_choice import choose_attention
+from reference_server.engine.model.accelerator.device_runner import LENGTHS, DeviceRunner
+from reference_server.engine.model.accelerator.fused_norms import fuse_norms
+from reference_server.engine.model.accelerator.graphs import GraphBackend, GraphedPasses
+from reference_server.engine.model.accelerator.warm_up import Shape, run_warm_up
 from reference_server.engine.model.runner import Runner
-from reference_server.engine.model.warm_up import Shape, run_warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,10 +119,10 @@ class TestRunner:
         expected_runner = Runner(model, slots=8, max_model_len=512)
         for step in range(2):
             prompts, slots = [PROMPT, PROMPT[step:]], [3, 1]
-            expected, actual = (each.prefill(prompts, slots) for each in (expected_runner, runner))
+            expected, actual = (one.prefill(prompts, slots) for one in (expected_runner, runner))
             assert torch.allclose(expected, actual, atol=1e-4)
             places = [5, 5 - step], slots
-            expected, actual = (each.decode([8, 9], *places) for each in (expected_runner, runner))
+            expected, actual = (one.decode([8, 9], *places) for one in (expected_runner, runner))
             assert torch.allclose(expected, actual, atol=1e-4)
 
     @pytest.mark.parametrize(

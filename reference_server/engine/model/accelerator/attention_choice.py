@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.model.device_runner import DeviceRunner
+    from reference_server.engine.model.accelerator.device_runner import DeviceRunner
 
 TIMED_ROWS: Final = 8
 TIMED_POSITION: Final = 2047

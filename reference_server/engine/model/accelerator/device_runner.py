@@ -6,12 +6,12 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.attention_views import GroupedView, LengthView
+from reference_server.engine.model.accelerator.attention_views import GroupedView, LengthView
+from reference_server.engine.model.accelerator.graphs import GraphBackend, GraphedPasses
+from reference_server.engine.model.accelerator.warm_up import Shape, run_warm_up
 from reference_server.engine.model.cache_plan import CACHE_QUANTUM, LONG_CONTEXT_QUANTUM, SHORT_CONTEXT
-from reference_server.engine.model.device_graphs import GraphBackend, GraphedPasses
 from reference_server.engine.model.forward_pass import ForwardPass
 from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner
-from reference_server.engine.model.warm_up import Shape, run_warm_up
 from reference_server.engine.transfers import upload
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.device_runner import DeviceRunner
+from reference_server.engine.model.accelerator.device_runner import DeviceRunner
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.sampling.sampler import Sampler, mark_unusable_rows
 from reference_server.engine.sampling.scores import list_scores, narrow, score_tokens

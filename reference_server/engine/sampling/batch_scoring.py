@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
     from reference_server.engine.device import torch
-    from reference_server.engine.loop.sequence import SampledSequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +34,24 @@ class BatchScoring:
     tokens: torch.Tensor
 
     @classmethod
-    def create(cls, samples: Seq[SampledSequence], logits: torch.Tensor, tokens: torch.Tensor) -> BatchScoring | None:
-        """Return the scoring of a step; None if no sample requests scores."""
-        tops = {row: sample.top_logprobs for row, sample in enumerate(samples) if sample.top_logprobs is not None}
-        if not tops:
+    def create(
+        cls,
+        tops: Seq[int | None],
+        extra_ids: Seq[Seq[int]],
+        logits: torch.Tensor,
+        tokens: torch.Tensor,
+    ) -> BatchScoring | None:
+        """Return the scoring of a step; None if no row requests scores.
+
+        tops: number of alternatives of each row of the step; None: no scores. extra_ids: of each row.
+        """
+        rows = [row for row, top in enumerate(tops) if top is not None]
+        if not rows:
             return None
-        rows = list(tops)
-        if len(rows) < len(samples):
+        if len(rows) < len(tops):
             at = upload(rows, logits.device)
             logits, tokens = logits[at], tokens[at]
-        extra_ids = [samples[row].params.logprob_token_ids for row in rows]
-        return cls(rows, logits, list(tops.values()), extra_ids, tokens)
+        return cls(rows, logits, [top for top in tops if top is not None], [extra_ids[row] for row in rows], tokens)
 
     @property
     def narrowed(self) -> Seq[torch.Tensor]:
