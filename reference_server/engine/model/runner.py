@@ -143,7 +143,8 @@ class Runner:
         last += [0] * (max(self._row_quantum, count) - len(pieces))
         numbers = [*starts, *[0] * idle, *slots, *[self._rows] * idle, *last]
         for piece in pieces:
-            numbers += [*(0 if is_media_id(token) else token for token in piece), *[0] * (length - len(piece))]
+            ids = [0] * len(piece) if is_media_id(max(piece)) else piece  # media are given as embeddings
+            numbers += [*ids, *[0] * (length - len(piece))]
         context = max(start + len(piece) for start, piece in zip(starts, pieces, strict=True))
         read = self._round_up(context, self._prefill_quantum(context), self._capacity)
         return PaddedBatch(count, length, read, len(last), numbers + [0] * (idle * length))

@@ -217,6 +217,21 @@ class TestModelFailure:
         assert engine.alive
         driver._step_started_s = None
 
+    def test_the_preparation_of_a_pass_is_no_part_of_a_step(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        driver, now_s = engine._driver, time.monotonic()
+        with engine._runner.preparation:
+            driver._step_started_s = driver._working_s
+            monkeypatch.setattr(time, "monotonic", lambda: now_s + 1000)
+            assert (True, False) == (engine.alive, engine.dead)
+            monkeypatch.setattr(time, "monotonic", lambda: now_s + 4000)
+            assert (False, True) == (engine.alive, engine.dead)
+        assert engine.alive
+        monkeypatch.setattr(time, "monotonic", lambda: now_s + 4020)
+        assert not engine.alive
+        driver._step_started_s = None
+
 
 class TestOneRequest:
     """An error that concerns one request ends only that request."""
