@@ -133,6 +133,8 @@ def _find_limit(model: Any) -> float:
 
 
 def _unsupported(error: Exception) -> CheckpointError:
+    if isinstance(error, torch.OutOfMemoryError):
+        return CacheTooLarge("leaves the device no memory for its passes: give the cache less")
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return CheckpointError(f"{UNSUPPORTED} ({reason}): use another")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,7 @@ LENGTHS: Final = 0
 DENSE_START: Final = 6144
 DENSE_SHARE: Final = 1.25
 _RUNNING: Final = nullcontext()
+_log = logging.getLogger(__name__)
 
 
 class DeviceRunner(Runner):
@@ -136,9 +138,13 @@ class DeviceRunner(Runner):
             block = torch.randn(1, 1, CACHE_QUANTUM, *stored.shape[2:], generator=generator).to(stored)
             stored.view(len(stored), -1, CACHE_QUANTUM, *stored.shape[2:]).copy_(block)
         self._is_warming_up = True
-        run_warm_up(list(self._list_shapes()), self._run_shape, lambda: self.captured, limit_s)
-        self._is_warming_up = False
-        self.reset()
+        try:
+            run_warm_up(list(self._list_shapes()), self._run_shape, lambda: self.captured, limit_s)
+        except torch.OutOfMemoryError:
+            _log.warning("warm-up stops: the device has no memory left for larger passes: give the cache less")
+        finally:
+            self._is_warming_up = False
+            self.reset()
 
     def _run_shape(self, shape: Shape) -> None:
         tokens = [(at * 7 + 1) % self.vocabulary_size for at in range(max(shape.rows, shape.prompt_tokens))]

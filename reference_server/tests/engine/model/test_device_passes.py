@@ -155,6 +155,17 @@ class TestRunner:
         assert {("decode", rows, read) for rows in (1, 2, 4, 8) for read in (64, 128, 256, 512)} == steps
         assert not any(stored.any() for stored in runner._stored)
 
+    def test_a_warm_up_without_memory_ends_with_a_line(
+        self, runner: DeviceRunner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise torch.OutOfMemoryError("tried to allocate too much")
+
+        monkeypatch.setattr(runner, "_run_shape", fail)
+        runner.warm_up(60)
+        assert ["no memory left" in record.message for record in caplog.records] == [True]
+        assert not any(stored.any() for stored in runner._stored)
+
 
 @pytest.mark.parametrize(
     ("times_s", "possible", "expected"),
