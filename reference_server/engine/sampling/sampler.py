@@ -42,7 +42,7 @@ def derive_seed(seed: int, choice: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-class Draw:
+class TokenDraw:
     """The choice of one token for each row of a batch, which may still be computed by the logits' device.
 
     tokens: [rows], on the device; UNSETTLED where more candidates have to be examined.
@@ -84,13 +84,13 @@ class Sampler:
         draw = self.begin(logits, slots, uniforms)
         return self.finish(draw, *fetch([draw.tokens]))
 
-    def begin(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> Draw:
+    def begin(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> TokenDraw:
         """Start the choice of tokens without waiting for the device; for the arguments see `sample`."""
         logits, penalised_rows = self._penalise(logits, slots)
         settings = DrawSettings([self._settings[slot] for slot in slots], uniforms)
-        return Draw(logits, slots, settings, penalised_rows)
+        return TokenDraw(logits, slots, settings, penalised_rows)
 
-    def finish(self, draw: Draw, fetched: torch.Tensor) -> list[int]:
+    def finish(self, draw: TokenDraw, fetched: torch.Tensor) -> list[int]:
         """Return the tokens of a draw, and count them; fetched: its `tokens` in the memory of the host."""
         chosen: list[int] = fetched.tolist()
         if unsettled := [row for row, token in enumerate(chosen) if token == UNSETTLED]:
