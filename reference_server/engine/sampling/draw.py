@@ -33,6 +33,8 @@ INITIAL_CANDIDATES = 64
 DEVICE_CANDIDATES: Final = 512
 """The same on an accelerator, where a second search costs a synchronization, and more candidates cost little."""
 MAX_SORTED = 4096  # weights that are sorted faster than they are divided into ranges
+ALL_TOKENS: Final = 2**31
+"""More than any vocabulary has."""
 UNSETTLED: Final = -1
 """Instead of a token: more candidates have to be examined."""
 
@@ -53,23 +55,16 @@ class SlotSettings(NamedTuple):
         return cls(temperature, params.top_p, top_k, float(numpy.float32(params.min_p)))
 
 
-class _Placed(NamedTuple):
-    """The settings of all rows on the device of their logits; top_k is the vocabulary if all tokens count."""
-
-    temperature: torch.Tensor
-    top_p: torch.Tensor
-    top_k: torch.Tensor
-    min_p: torch.Tensor
-    uniforms: torch.Tensor
-
-
 class DrawSettings:
-    """The settings of the rows of a batch, with the uniform number of each."""
+    """The settings of the rows of a batch, with the uniform number of each, as tensors on the device of the logits.
+
+    On an accelerator, all of them are one transfer.
+    """
 
     def __init__(self, rows: Seq[SlotSettings], uniforms: Seq[float]) -> None:
         self.rows = rows
         self._uniforms = uniforms
-        self._placed: _Placed | None = None
+        self._on_device: torch.Tensor | None = None
 
     def select(self, rows: Seq[int]) -> DrawSettings:
         """Return the settings of some rows."""
@@ -79,19 +74,34 @@ class DrawSettings:
     def has_min_p(self) -> bool:
         return any(row.min_p for row in self.rows)
 
-    def place(self, logits: torch.Tensor) -> _Placed:
-        """Return the settings as tensors, which took one transfer."""
-        if self._placed is None:
-            columns = [
-                [row.temperature for row in self.rows],
-                [row.top_p for row in self.rows],
-                [row.top_k or logits.shape[1] for row in self.rows],
-                [row.min_p for row in self.rows],
-                self._uniforms,
-            ]
-            temperature, top_p, top_k, min_p, uniforms = upload(columns, logits.device, torch.float64)
-            self._placed = _Placed(temperature.float(), top_p, top_k, min_p.float(), uniforms)
-        return self._placed
+    def temperature(self, logits: torch.Tensor) -> torch.Tensor:
+        return self._place(0, logits).float()
+
+    def top_p(self, logits: torch.Tensor) -> torch.Tensor:
+        return self._place(1, logits)
+
+    def top_k(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the numbers of tokens to keep; ALL_TOKENS if all are kept."""
+        return self._place(2, logits).long()
+
+    def min_p(self, logits: torch.Tensor) -> torch.Tensor:
+        return self._place(3, logits).float()
+
+    def uniforms(self, logits: torch.Tensor) -> torch.Tensor:
+        return self._place(4, logits)
+
+    def _place(self, column: int, logits: torch.Tensor) -> torch.Tensor:
+        """Return one setting of all rows, float64."""
+        if logits.device.type == "cpu":
+            return torch.tensor(self._list(column), dtype=torch.float64)
+        if self._on_device is None:
+            self._on_device = upload([self._list(column) for column in range(5)], logits.device, torch.float64)
+        return self._on_device[column]
+
+    def _list(self, column: int) -> Seq[float]:
+        if column == 4:
+            return self._uniforms
+        return [(row.top_k or ALL_TOKENS) if column == 2 else row[column] for row in self.rows]
 
 
 def choose_tokens(logits: torch.Tensor, settings: DrawSettings, *, every: bool = False) -> torch.Tensor:
@@ -139,11 +149,10 @@ def _draw_from_top_k(logits: torch.Tensor, settings: DrawSettings, every: bool) 
     """Draw for rows with top_k: only the largest logits of the vocabulary are examined."""
 
     def draw(logits: torch.Tensor, settings: DrawSettings, candidates: int, _: Seq[int] | None) -> _Found:
-        placed = settings.place(logits)
         best, ids = sort_candidates(logits, candidates, -torch.inf)
-        weights = _weights(best, best[:, :1], placed, settings.has_min_p)
-        kept, settled = filter_candidates(weights, placed.top_k, placed.top_p)
-        return ids.gather(1, invert_cdf(kept, placed.uniforms)[:, None])[:, 0], settled
+        weights = _weights(best, best[:, :1], settings)
+        kept, settled = filter_candidates(weights, settings.top_k(logits), settings.top_p(logits))
+        return ids.gather(1, invert_cdf(kept, settings.uniforms(logits))[:, None])[:, 0], settled
 
     expected = max(row.top_k for row in settings.rows)
     return _search(logits, settings, draw, _candidate_counts(logits, expected, every))
@@ -151,14 +160,13 @@ def _draw_from_top_k(logits: torch.Tensor, settings: DrawSettings, every: bool) 
 
 def _draw_from_all(logits: torch.Tensor, settings: DrawSettings, every: bool) -> torch.Tensor:
     """Draw for rows without top_k: every token counts for the total that top_p is a share of."""
-    placed = settings.place(logits)
-    weights = _weights(logits, logits.amax(-1, keepdim=True), placed, settings.has_min_p)
+    weights = _weights(logits, logits.amax(-1, keepdim=True), settings)
     return _by_rows(
         weights,
         settings,
         [row.top_p < 1 for row in settings.rows],
         lambda some, chosen: _draw_from_nucleus(some, chosen, every),
-        lambda some, chosen: invert_cdf(some, chosen.place(some).uniforms),
+        lambda some, chosen: invert_cdf(some, chosen.uniforms(some)),
     )
 
 
@@ -167,15 +175,15 @@ def _draw_from_nucleus(weights: torch.Tensor, settings: DrawSettings, every: boo
     totals = sum_blocks(weights).sum(-1)
 
     def draw(weights: torch.Tensor, settings: DrawSettings, candidates: int, rows: Seq[int] | None) -> _Found:
-        placed = settings.place(weights)
+        top_p, uniforms = settings.top_p(weights), settings.uniforms(weights)
         total = totals if rows is None else totals[rows]
         if candidates > MAX_SORTED and weights.device.type == "cpu":
-            shares = zip(weights, total.tolist(), placed.top_p.tolist(), placed.uniforms.tolist(), strict=True)
+            shares = zip(weights, total.tolist(), top_p.tolist(), uniforms.tolist(), strict=True)
             tokens = torch.tensor([draw_from_nucleus(*share) for share in shares])
             return tokens, torch.ones(len(tokens), dtype=torch.bool)
         best, ids = sort_candidates(weights, candidates, 0)
-        kept, settled = filter_candidates(best, placed.top_k, placed.top_p, total)
-        return ids.gather(1, invert_cdf(kept, placed.uniforms)[:, None])[:, 0], settled
+        kept, settled = filter_candidates(best, settings.top_k(weights), top_p, total)
+        return ids.gather(1, invert_cdf(kept, uniforms)[:, None])[:, 0], settled
 
     return _search(weights, settings, draw, _candidate_counts(weights, INITIAL_CANDIDATES - 1, every))
 
@@ -199,11 +207,13 @@ def _search(
     return tokens
 
 
-def _weights(logits: torch.Tensor, largest_logit: torch.Tensor, placed: _Placed, has_min_p: bool) -> torch.Tensor:
+def _weights(logits: torch.Tensor, largest_logit: torch.Tensor, settings: DrawSettings) -> torch.Tensor:
     """Return the weights of tokens in the draw, relative to the most likely token, after temperature and min_p."""
     # Subtract the largest logit before the division, so that a tiny temperature cannot overflow.
-    weights = (logits - largest_logit).div_(placed.temperature[:, None]).exp_()
-    return torch.where(weights < placed.min_p[:, None], 0, weights) if has_min_p else weights
+    weights = (logits - largest_logit).div_(settings.temperature(logits)[:, None]).exp_()
+    if not settings.has_min_p:
+        return weights
+    return torch.where(weights < settings.min_p(logits)[:, None], 0, weights)
 
 
 def _candidate_counts(values: torch.Tensor, expected: int, every: bool) -> Iterator[int]:

@@ -78,8 +78,10 @@ class Penalties:
         columns = torch.minimum(torch.arange(max(widths)), torch.tensor(widths)[:, None] - 1)
         tokens = move(self._tokens[at].gather(1, columns), logits.device)
         counts = move(self._counts[at].gather(1, columns), logits.device)
-        factors = torch.stack([self._repetition[at], self._frequency[at], self._presence[at]])[:, :, None]
-        repetition, frequency, presence = move(factors, logits.device)
+        factors = [self._repetition[at, None], self._frequency[at, None], self._presence[at, None]]
+        if logits.device.type != "cpu":
+            factors = list(move(torch.stack(factors), logits.device))
+        repetition, frequency, presence = factors
         values = logits.gather(1, tokens).double()
         values = torch.where(values > 0, values / repetition, values * repetition)
         values -= frequency * counts + presence * (counts > 0)
