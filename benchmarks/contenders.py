@@ -100,8 +100,7 @@ def _process(command: Sequence[str], errors: IO[str] | None = None) -> Iterator[
 def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterator[BenchmarkTarget]:
     """Suspend all servers except one: some servers use the CPU even without requests."""
     for other in others:
-        if other.pid != target.pid:
-            os.kill(other.pid, signal.SIGSTOP)
+        os.kill(other.pid, signal.SIGCONT if other.pid == target.pid else signal.SIGSTOP)
     try:
         yield target
     finally:
@@ -112,7 +111,7 @@ def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterato
 class Loop:
     """A loop over transformers' own model and DynamicCache: a batch of prompts of equal length, greedy."""
 
-    def __init__(self, checkpoint: Path, dtype: str, threads: int) -> None:
+    def __init__(self, checkpoint: Path, dtype: str, threads: int, device: str = "cpu") -> None:
         from reference_server.engine.device import torch
 
         torch.set_num_threads(threads)
@@ -122,6 +121,7 @@ class Loop:
         self._model: Any = AutoModelForCausalLM.from_pretrained(
             checkpoint, dtype=dtype, attn_implementation="sdpa", local_files_only=True
         ).eval()
+        self._model.to(device)
 
     def figures(self, batch: int, prompt_tokens: int, new_tokens: int, repeats: int) -> Mapping[str, float]:
         """Return tokens per second and CPU time per token, over `repeats` batches one after another."""
@@ -138,7 +138,7 @@ class Loop:
 
         with torch.inference_mode():
             cache = DynamicCache(config=self._model.config)
-            tokens = torch.arange(batch * prompt_tokens).view(batch, prompt_tokens) % 4000
+            tokens = torch.arange(batch * prompt_tokens, device=self._model.device).view(batch, prompt_tokens) % 4000
             for _ in range(new_tokens):
                 logits = self._model(input_ids=tokens, cache=cache, use_cache=True, logits_to_keep=1).logits
                 tokens = logits[:, -1:].argmax(-1)

@@ -23,6 +23,7 @@ from benchmarks.contenders import Loop, alone
 from benchmarks.large_peers import BATCHING, LLAMA, OURS, SEQUENTIAL, link_without_end_token, list_peers, started
 from benchmarks.random_checkpoint import write_random_checkpoint
 from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, cpu_s, quantile, rss_bytes
+from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,13 +33,32 @@ if TYPE_CHECKING:
 LOOP: Final = "loop over the model, in process"
 LOADS: Final = ((1, 32, 24), (8, 32, 16), (1, 512, 8), (1, 2048, 8))
 """(streams, tokens of each prompt, new tokens of each)"""
-BATCHED_LOADS: Final = LOADS[:2]
-"""Loads for which the time of the prompt does not matter, so that the loop and the ratios are comparable."""
+DEVICE_LOADS: Final = (
+    (1, 32, 128),
+    (8, 32, 128),
+    (32, 32, 128),
+    (64, 32, 128),
+    (1, 512, 32),
+    (1, 2048, 32),
+    (8, 2048, 32),
+)
+"""The same on an accelerator."""
+SHORT_PROMPT: Final = 32
+"""Tokens of prompts whose time does not matter, so that the loop and the ratios are comparable."""
 OPTIONS: Final = {"temperature": 0.8}
-TARGETS: Final = {BATCHING: (1.5, 1.5), LLAMA: (0.8, 1.6), LOOP: (0.85, 0.85), SEQUENTIAL: (None, None)}
-"""Peer -> target of our tokens per second over theirs, for each of BATCHED_LOADS."""
+TARGETS: Final[Mapping[str, Mapping[int, float]]] = {
+    BATCHING: {1: 1.5, 8: 1.5},
+    LLAMA: {1: 0.8, 8: 1.6},
+    LOOP: {1: 0.85, 8: 0.85},
+    SEQUENTIAL: {},
+}
+"""Peer -> number of streams -> target of our tokens per second over theirs."""
 RUNNING: Final = 4
-RUNNING_TOKENS: Final = 40
+RUNNING_TOKENS: Final = {"cpu": 40}
+DEVICE_RUNNING_TOKENS: Final = 400
+PAUSE_S: Final = {"cpu": 2.0}
+DEVICE_PAUSE_S: Final = 0.5
+"""Until the long prompt arrives, while the other streams run."""
 LONG_PROMPT: Final = 2000
 
 Figures = dict[tuple[str, int, int], list["Mapping[str, float]"]]
@@ -59,10 +79,12 @@ class _Prompts:
 
 
 def measure(
-    shape: str, rounds: int, transformers: Path, llama_python: Path | None, only: Sequence[str]
+    shape: str, rounds: int, transformers: Path, llama_python: Path | None, only: Sequence[str], device: str
 ) -> dict[str, Any]:
     """Write a checkpoint, run all peers that are installed, print the tables and return all figures."""
     console = Console(width=150)
+    loads = LOADS if device == "cpu" else DEVICE_LOADS
+    device_mib: dict[str, float] = {}
     figures: Figures = {}
     gaps: dict[str, list[tuple[float, float]]] = {}
     with ExitStack() as stack:
@@ -73,32 +95,38 @@ def measure(
         checkpoint = link_without_end_token(original, folder / "without-end-token")
         prompts = _Prompts(checkpoint)
         running: dict[str, StartedPeer] = {}
-        for peer in list_peers(checkpoint, folder, transformers, llama_python):
+        for peer in list_peers(checkpoint, folder, transformers, llama_python, device):
             if only and not any(peer.name.startswith(prefix) for prefix in only):
                 continue
             try:
                 if peer.lacking is not None:
                     raise BenchmarkError(f"{peer.name} is left out: {peer.lacking}")
-                with started(peer, folder / "bytecode"):
-                    pass  # compiles the modules
+                if device == "cpu":
+                    with started(peer, folder / "bytecode"):
+                        pass  # compiles the modules
+                free = _free_mib(device)
                 running[peer.name] = stack.enter_context(started(peer, folder / "bytecode"))
             except BenchmarkError as error:
                 click.echo(str(error), err=True)
                 continue
-            _run(running[peer.name].target, prompts, random.Random(peer.name), (1, 32, 4))
+            for load in ((1, SHORT_PROMPT, 4),) if device == "cpu" else loads:
+                _run(running[peer.name].target, prompts, random.Random(peer.name), (*load[:2], 4))
+            device_mib[peer.name] = free - _free_mib(device)
             for other in running.values():
                 os.kill(other.target.pid, signal.SIGSTOP)  # the next one starts undisturbed
         targets = [peer.target for peer in running.values()]
-        loop = Loop(checkpoint, "bfloat16", int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
+        loops = [LOOP] if not only or any(LOOP.startswith(prefix) for prefix in only) else []
+        threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+        loop = Loop(checkpoint, "bfloat16", threads, device) if loops else None
         loop_target = BenchmarkTarget("", 0, "", os.getpid(), {})
         for number in range(rounds):
-            order = random.Random(number).sample([*running, LOOP], len(running) + 1)
+            order = random.Random(number).sample([*running, *loops], len(running) + len(loops))
             for name in order:
-                for load in LOADS:
+                for load in loads:
                     with alone(running[name].target if name in running else loop_target, targets):
                         if name in running:
                             row = _run(running[name].target, prompts, random.Random(f"{number} {load}"), load)
-                        elif load in BATCHED_LOADS:
+                        elif loop is not None and load[1] == SHORT_PROMPT:
                             row = loop.figures(*load, 1)
                         else:
                             continue
@@ -107,17 +135,19 @@ def measure(
             for name in order:
                 if name in running:
                     with alone(running[name].target, targets):
-                        gap = asyncio.run(_gaps_ms(running[name].target, prompts, random.Random(number)))
+                        gap = asyncio.run(_gaps_ms(running[name].target, prompts, random.Random(number), device))
                         gaps.setdefault(name, []).append(gap)
             click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
         peaks = {name: _peak_mib(peer.target.pid) for name, peer in running.items()}
         starts = {name: peer.start_s for name, peer in running.items()}
-    console.print(f"{platform.machine()}, {os.cpu_count()} cores, CPU only, load average {os.getloadavg()[0]:.1f}")
+    place = "CPU only" if device == "cpu" else torch.get_device_module(device).get_device_name()
+    console.print(f"{platform.machine()}, {os.cpu_count()} cores, {place}, load average {os.getloadavg()[0]:.1f}")
     console.print(_table(figures))
-    console.print(_ratios(figures))
-    console.print(_servers(starts, peaks, gaps))
-    loads = [{"name": name, "streams": a, "prompt": b, "rounds": rows} for (name, a, b), rows in figures.items()]
-    return {"shape": shape, "loads": loads, "start_s": starts, "peak_mib": peaks, "gaps_ms": gaps}
+    console.print(_ratios(figures, [load for load in loads if load[1] == SHORT_PROMPT]))
+    console.print(_servers(starts, peaks, device_mib, gaps))
+    rows = [{"name": name, "streams": a, "prompt": b, "rounds": rows} for (name, a, b), rows in figures.items()]
+    memory = {"peak_mib": peaks, "device_mib": device_mib}
+    return {"shape": shape, "device": place, "loads": rows, "start_s": starts, **memory, "gaps_ms": gaps}
 
 
 def _run(
@@ -142,15 +172,18 @@ def _run(
     return asyncio.run(run())
 
 
-async def _gaps_ms(target: BenchmarkTarget, prompts: _Prompts, generator: random.Random) -> tuple[float, float]:
+async def _gaps_ms(
+    target: BenchmarkTarget, prompts: _Prompts, generator: random.Random, device: str
+) -> tuple[float, float]:
     """Return the p99 gap of running streams alone, and while a long prompt is processed."""
+    new_tokens, pause_s = RUNNING_TOKENS.get(device, DEVICE_RUNNING_TOKENS), PAUSE_S.get(device, DEVICE_PAUSE_S)
     results = []
     for length in (0, LONG_PROMPT):
         questions = [prompts.create(generator, 32) for _ in range(RUNNING)]
         long_question = prompts.create(generator, length)  # now: it would delay the reading of the streams
-        streams = [asyncio.create_task(ask(target, question, RUNNING_TOKENS, OPTIONS)) for question in questions]
+        streams = [asyncio.create_task(ask(target, question, new_tokens, OPTIONS)) for question in questions]
         if length:
-            await asyncio.sleep(2.0)
+            await asyncio.sleep(pause_s)
             await ask(target, long_question, 1, OPTIONS)
         gaps = [gap for stream in await asyncio.gather(*streams) for gap in stream.gaps_s]
         results.append(quantile(gaps, 0.99) * 1e3)
@@ -177,14 +210,14 @@ def _table(figures: Figures) -> Table:
     return table
 
 
-def _ratios(figures: Figures) -> Table:
-    heads = [f"{streams} streams" for streams, _, _ in BATCHED_LOADS]
+def _ratios(figures: Figures, loads: Sequence[tuple[int, int, int]]) -> Table:
+    heads = [f"{streams} streams" for streams, _, _ in loads]
     table = Table("chatproof /", "of", *heads, title="ratios, median (minimum to maximum) of all rounds")
     for name, targets in TARGETS.items():
         for key, title in (("tokens_per_s", "tokens/s"), ("cpu_us_per_token", "CPU/token")):
-            cells = [_ratio(figures, name, key, *load[:2]) for load in BATCHED_LOADS]
+            cells = [_ratio(figures, name, key, *load[:2]) for load in loads]
             if key == "tokens_per_s":
-                goals = ("" if goal is None else f", target {goal}" for goal in targets)
+                goals = (f", target {targets[load[0]]}" if load[0] in targets else "" for load in loads)
                 cells = [cell + goal for cell, goal in zip(cells, goals, strict=True)]
             table.add_row(name, title, *cells)
     return table
@@ -196,15 +229,25 @@ def _ratio(figures: Figures, name: str, key: str, streams: int, tokens: int) -> 
     return f"{median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})" if pairs else "not measured"
 
 
+def _free_mib(device: str) -> float:
+    """Return the free memory of an accelerator; 0 for a CPU, whose memory is measured by process."""
+    return 0.0 if device == "cpu" else torch.accelerator.get_memory_info()[0] / 2**20
+
+
 def _servers(
-    starts: Mapping[str, float], peaks: Mapping[str, float], gaps: Mapping[str, Sequence[tuple[float, float]]]
+    starts: Mapping[str, float],
+    peaks: Mapping[str, float],
+    device_mib: Mapping[str, float],
+    gaps: Mapping[str, Sequence[tuple[float, float]]],
 ) -> Table:
-    table = Table("server", "start s", "peak MiB", "p99 gap ms", f"with a prompt of {LONG_PROMPT:,} tokens", "ratio")
+    table = Table(
+        "server", "start s", "peak MiB", "device MiB", "p99 gap ms", f"with a prompt of {LONG_PROMPT:,} tokens", "ratio"
+    )
     for name, start_s in starts.items():
         rows = gaps.get(name, [])
         cells = [f"{median(row[at] for row in rows):,.0f}" if rows else "" for at in (0, 1)]
         ratio = f"{median(late / normal for normal, late in rows):.2f}" if rows else ""
-        table.add_row(name, f"{start_s:.1f}", f"{peaks[name]:,.0f}", *cells, ratio)
+        table.add_row(name, f"{start_s:.1f}", f"{peaks[name]:,.0f}", f"{device_mib[name]:,.0f}", *cells, ratio)
     return table
 
 

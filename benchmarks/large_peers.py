@@ -23,7 +23,8 @@ from benchmarks.streams import BenchmarkError, BenchmarkTarget
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-SLOTS: Final = 8
+SLOTS: Final = {"cpu": 8}
+DEVICE_SLOTS: Final = 64
 START_TIMEOUT_S: Final = 600.0
 USAGE: Final = {"stream_options": {"include_usage": True}}
 OURS: Final = "chatproof"
@@ -55,18 +56,21 @@ class StartedPeer:
     start_s: float
 
 
-def list_peers(checkpoint: Path, folder: Path, transformers: Path, llama_python: Path | None) -> list[Peer]:
-    """Return all peers; those whose software is missing say so.
+def list_peers(
+    checkpoint: Path, folder: Path, transformers: Path, llama_python: Path | None, device: str
+) -> list[Peer]:
+    """Return all peers that run on a device; those whose software is missing say so.
 
     checkpoint: without an end token, for servers that cannot ignore the token. folder: for the file of llama.cpp.
     transformers: the program. llama_python: the Python of an environment with xllamacpp and gguf.
     """
     ports = [_free_port() for _ in range(4)]
-    serve = [str(transformers), "serve", str(checkpoint), "--host", HOST, "--device", "cpu", "--dtype", "bfloat16"]
+    serve = [str(transformers), "serve", str(checkpoint), "--host", HOST, "--device", device, "--dtype", "bfloat16"]
     missing = None if transformers.is_file() else f"{transformers} does not exist: see --transformers"
     model = {"model": str(checkpoint)}
-    ours = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--device", "cpu", "--slots", str(SLOTS)]
-    return [
+    slots = SLOTS.get(device, DEVICE_SLOTS)
+    ours = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--device", device, "--slots", str(slots)]
+    peers = [
         Peer(
             OURS,
             [*ours, "--checkpoint", str(checkpoint), "--port", str(ports[0])],
@@ -81,8 +85,10 @@ def list_peers(checkpoint: Path, folder: Path, transformers: Path, llama_python:
             model,
             missing,
         ),
-        _llama_peer(checkpoint, folder / "model.gguf", ports[3], llama_python),
     ]
+    return (
+        [*peers, _llama_peer(checkpoint, folder / "model.gguf", ports[3], llama_python)] if device == "cpu" else peers
+    )
 
 
 def _llama_peer(checkpoint: Path, file: Path, port: int, python: Path | None) -> Peer:
@@ -96,7 +102,9 @@ def _llama_peer(checkpoint: Path, file: Path, port: int, python: Path | None) ->
     )
     lacking = (converted.stderr.strip().splitlines() or ["no output"])[-1] if converted.returncode else None
     threads = os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))
-    return Peer(LLAMA, [str(python), script, "serve", str(file), str(port), str(SLOTS), threads], port, fixed, lacking)
+    return Peer(
+        LLAMA, [str(python), script, "serve", str(file), str(port), str(SLOTS["cpu"]), threads], port, fixed, lacking
+    )
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Compares the speed of the reference server with `transformers serve` and a bare loop over the same model.
 
     python -m benchmarks.serving [--rounds 4] [--json FILE]
-    python -m benchmarks.serving --shape qwen3-0.6b [--transformers PROGRAM] [--llama-python PYTHON]
+    python -m benchmarks.serving --shape qwen3-0.6b [--device cuda] [--transformers PROGRAM] [--llama-python PYTHON]
 
 The contenders take turns in a random order each round while the others are suspended, so that other load on the machine
 affects all of them alike. A ratio is the median of the ratios within each round.
@@ -127,6 +127,7 @@ Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
     default=Path(sys.executable).with_name("transformers"),
     help="With --shape: the program `transformers` (default: that of this environment).",
 )
+@click.option("--device", default="cpu", show_default=True, help="With --shape: the device, such as cuda or npu.")
 @click.option(
     "--llama-python",
     type=click.Path(path_type=Path),
@@ -140,11 +141,13 @@ def main(
     target: Path | None,
     shape: str | None,
     transformers_program: Path,
+    device: str,
     llama_python: Path | None,
 ) -> None:
     """Run the benchmark and print the tables."""
     if shape is not None:
-        large_model.write_figures(target, large_model.measure(shape, rounds, transformers_program, llama_python, only))
+        figures_of_all = large_model.measure(shape, rounds, transformers_program, llama_python, only, device)
+        large_model.write_figures(target, figures_of_all)
         return
     figures: Figures = {}
     gaps: dict[str, list[float]] = {}

@@ -34,6 +34,7 @@ NAV: Final[list[Any]] = [
         {"Load tests": "loadtests/README.md"},
         {"Metrics": "docs/metrics.md"},
         {"Gateway": "docs/gateway.md"},
+        {"Accelerators": "docs/accelerators.md"},
         {"NPUs": "docs/npu.md"},
         {"Your own dialect": "docs/dialect-files.md"},
     ]},

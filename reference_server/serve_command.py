@@ -20,7 +20,7 @@ from reference_server.child_engine.failure import EngineProgramError
 from reference_server.child_engine.options import NAMES as ENGINE_OPTIONS
 from reference_server.child_engine.options import EngineOptions, engine_options, make_supervisor
 from reference_server.engine import CheckpointError
-from reference_server.engine.protocol import DEFAULT_SLOTS
+from reference_server.engine.protocol import DEFAULT_SLOTS, DEVICE_PREFILL_TOKENS, PREFILL_TOKENS, WARM_UP_S
 from reference_server.faults import fault_list as listing
 from reference_server.faults.assembly import create_faulty_app
 from reference_server.faults.registry import UnknownFaultError, select_faults
@@ -47,8 +47,11 @@ MODEL_OPTIONS: Final = (
     "max_new_tokens",
     "prefill_tokens",
     "prefix_reuse",
+    "warm_up",
 )
 UPSTREAM_OPTIONS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
+
+WARM_UP_LOG: Final = "reference_server.engine.model.accelerator.warm_up"
 
 LIST: Final = "list"  # a value of --fault that prints the names
 
@@ -159,16 +162,24 @@ class ServerStopped(click.ClickException):
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Maximum number of generated tokens.")
 @click.option(
     "--prefill-tokens",
-    default=256,
-    show_default=True,
     type=click.IntRange(16),
-    help="Process longer prompts in chunks of this many tokens, between the steps of running requests.",
+    help="Process longer prompts in chunks of this many tokens, between the steps of running requests"
+    f" (default: {PREFILL_TOKENS}, or {DEVICE_PREFILL_TOKENS} on an accelerator).",
 )
 @click.option(
     "--prefix-reuse/--no-prefix-reuse",
     default=True,
     show_default=True,
     help="Reuse the cached beginning of earlier prompts.",
+)
+@click.option(
+    "--warm-up",
+    default=WARM_UP_S,
+    show_default=True,
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Time limit for preparing the passes of an accelerator before the server listens; requests wait for the"
+    " others.",
 )
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the key clients must send.")
 @click.option(
@@ -223,8 +234,9 @@ def command(
     max_waiting: int,
     max_model_len: int | None,
     max_new_tokens: int | None,
-    prefill_tokens: int,
+    prefill_tokens: int | None,
     prefix_reuse: bool,
+    warm_up: float,
     api_key_env: str | None,
     origins: tuple[str, ...],
     media_root: Path | None,
@@ -242,6 +254,7 @@ def command(
     if dialect is None:
         raise click.UsageError("missing option --dialect: name the API to serve")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger(WARM_UP_LOG).setLevel(logging.INFO)  # it can take minutes
     try:
         _refuse_unused_options(upstreams, child_engine)
         contract = load(dialect)
@@ -280,6 +293,7 @@ def command(
                     max_new_tokens=max_new_tokens,
                     prefill_tokens=prefill_tokens,
                     prefix_reuse=prefix_reuse,
+                    warm_up_s=warm_up,
                 )
 
             in_flight = (slots or engine.slots) + max_waiting

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 DEFAULT_SLOTS = 20
 """Number of sequences that run at once, unless the operator or the memory sets another."""
+PREFILL_TOKENS = 256
+DEVICE_PREFILL_TOKENS = 2048
+"""The same on an accelerator, where launching the operators of a pass takes as long as computing hundreds of tokens."""
+WARM_UP_S = 120.0
 
 FinishReason = Literal["stop", "length", "repetition", "tool_calls"]
 

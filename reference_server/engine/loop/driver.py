@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
-"""Much longer than any step, including the compilation of a new shape on an accelerator."""
+"""Much longer than any step."""
+PREPARATION_S = 1800.0
+"""Much longer than the compilation of a new shape on an accelerator."""
 STALL_S = 8.0
 """Clients learn of a hung step within 10 s."""
 STALL_FACTOR = 4
@@ -104,8 +106,8 @@ class Driver:
 
     @property
     def _is_hung(self) -> bool:
-        """Whether the current step takes longer than `hang_s`."""
-        return self._step_s > self._hang_s
+        """Whether the current step takes longer than `hang_s`, or a preparation in it longer than PREPARATION_S."""
+        return self._step_s > self._hang_s or self._runner.preparation.current_s > PREPARATION_S
 
     @property
     def _is_stalled(self) -> bool:
@@ -114,9 +116,14 @@ class Driver:
 
     @property
     def _step_s(self) -> float:
-        """Seconds since the current step began; 0 between steps."""
+        """Seconds since the current step began, without those spent on preparing passes; 0 between steps."""
         started_s = self._step_started_s
-        return 0.0 if started_s is None else time.monotonic() - started_s
+        return 0.0 if started_s is None else self._working_s - started_s
+
+    @property
+    def _working_s(self) -> float:
+        """A clock that stands still while passes are prepared, such as captured or compiled."""
+        return time.monotonic() - self._runner.preparation.seconds
 
     def submit(self, generation: LocalGeneration) -> None:
         """Queue a request, from any thread; raise Unavailable."""
@@ -153,6 +160,7 @@ class Driver:
 
     def _run_until_closed(self) -> None:
         """Run the thread until it is closed; after a failure, restart as often as the policy allows."""
+        self._runner.bind_thread()
         with torch.inference_mode():
             while (error := self._run_steps()) is not None:
                 _log.error("the engine died", exc_info=error)
@@ -173,13 +181,13 @@ class Driver:
             while self._accept_requests():
                 for sequence in self.scheduler.drop_cancelled():
                     del self.generations[sequence]
-                self._step_started_s = time.monotonic()
+                self._step_started_s = self._working_s
                 self._advance_prompts()
                 self._step_started_s = None
                 if batch := self.scheduler.schedule():
-                    self._step_started_s = started_s = time.monotonic()
+                    self._step_started_s = started_s = self._working_s
                     self._step(batch)
-                    seconds = time.monotonic() - started_s
+                    seconds = self._working_s - started_s
                     self.scheduler.record(batch, seconds)
                     self._longest_step_s = max(self._longest_step_s, seconds)
                     self._step_started_s = None
@@ -203,7 +211,7 @@ class Driver:
     def _accept_requests(self) -> bool:
         """Take submitted requests from the queue, waiting only if the scheduler is idle; return False when closing."""
         if not self._busy:
-            self._step_started_s = time.monotonic()  # the output of the last step may hang too
+            self._step_started_s = self._working_s  # the output of the last step may hang too
             self._collect_finished()
             self._step_started_s = None
         while not self._requests.empty() or not self._busy:

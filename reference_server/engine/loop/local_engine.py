@@ -13,9 +13,9 @@ from reference_server.engine.device import select_device, torch
 from reference_server.engine.loop.driver import HANG_S, STALL_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
-from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.media import split_media
+from reference_server.engine.model.accelerator.preparation import prepare_device
 from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
 from reference_server.engine.model.cache_plan import (
     BUDGET_SHARE,
@@ -33,6 +33,9 @@ from reference_server.engine.model.runner import PROMPT_QUANTUM
 from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.multimodal.embeddings import MediaEmbeddings, MediaPrompt, text_tokens
 from reference_server.engine.protocol import (
+    DEVICE_PREFILL_TOKENS,
+    PREFILL_TOKENS,
+    WARM_UP_S,
     CheckpointError,
     Engine,
     EngineLoad,
@@ -144,8 +147,9 @@ class LocalEngine(Engine):
         cache_bytes: int | None = None,
         max_new_tokens: int | None = None,
         threads: int | None = None,
-        prefill_tokens: int = PREFILL_TOKENS,
+        prefill_tokens: int | None = None,
         prefix_reuse: bool = True,
+        warm_up_s: float = WARM_UP_S,
         restarts: RestartPolicy | None = None,
         hang_s: float = HANG_S,
         stall_s: float = STALL_S,
@@ -165,8 +169,10 @@ class LocalEngine(Engine):
         threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50 million
             parameters, which more threads only slow down, otherwise the library's default.
         prefill_tokens: longer prompts are split into chunks of this number of tokens, between the steps of running
-            sequences; at least 16.
+            sequences; at least 16. None: 256, or 2,048 on an accelerator, where a pass over fewer takes as long.
         prefix_reuse: whether a prompt reuses the keys and values of a common prefix that a slot still holds.
+        warm_up_s: time limit for preparing the passes of an accelerator; the others are prepared when a request needs
+            them.
         restarts: how often the engine may restart after a failure that ends all requests.
         hang_s: a step that takes more seconds is considered hung, and the engine dead.
         stall_s: while a step takes more seconds, and several times those of any before it, the engine is not alive.
@@ -175,7 +181,7 @@ class LocalEngine(Engine):
         """
         if slots is not None and slots < 1:
             raise ValueError(f"slots is {slots}: at least 1 is needed")
-        if prefill_tokens < PROMPT_QUANTUM:
+        if prefill_tokens is not None and prefill_tokens < PROMPT_QUANTUM:
             raise ValueError(f"prefill_tokens is {prefill_tokens}: at least {PROMPT_QUANTUM} are needed")
         if max_new_tokens is not None and max_new_tokens < 1:
             raise ValueError(f"max_new_tokens is {max_new_tokens}: at least 1 is needed")
@@ -207,6 +213,7 @@ class LocalEngine(Engine):
                 inputs=None if read.processor is None else read.processor.inputs,
             )
             read = read.with_probed_media(lambda prompt: _first_pass(runner, prompt))
+            prepare_device(runner, warm_up_s)
         except CheckpointError as error:
             message = str(error)
             named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
@@ -217,7 +224,7 @@ class LocalEngine(Engine):
             plan=plan,
             choice=choice,
             max_new_tokens=plan.positions - 1 if max_new_tokens is None else max_new_tokens,
-            prefill_tokens=prefill_tokens,
+            prefill_tokens=prefill_tokens or (PREFILL_TOKENS if place.type == "cpu" else DEVICE_PREFILL_TOKENS),
             prefix_reuse=prefix_reuse,
             restarts=restarts,
             hang_s=hang_s,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reference_server.engine.device import torch
 from reference_server.engine.loop.failures import is_out_of_memory, out_of_memory_error, release_memory, to_engine_error
 from reference_server.engine.multimodal.embeddings import text_tokens
+from reference_server.engine.transfers import upload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -82,7 +83,7 @@ class Prefiller:
             self._runner.copy(copies, max(len(sequence.prompt) for sequence in batch.sequences))
         rows = [row for _, row in complete]
         if rows != list(range(len(logits))):
-            logits = logits[rows]
+            logits = logits[upload(rows, logits.device)]
         return PrefillResult(tuple(sequence for sequence, _ in complete), logits, failures)
 
     def _forward(self, chunks: Seq[_Chunk]) -> tuple[torch.Tensor, dict[int, EngineError]]:
@@ -102,7 +103,10 @@ class Prefiller:
             if len(chunks) == 1:
                 failure = out_of_memory_error(error) if short_of_memory else to_engine_error(error)
                 return torch.zeros(1, self._runner.vocabulary_size), {0: failure}
-        results = [self._forward([chunk]) for chunk in chunks]
+        results = []
+        for chunk in chunks:
+            logits, failed = self._forward([chunk])
+            results.append((logits.to("cpu"), failed))  # the next pass may overwrite what a device has computed
         errors = {row: failed[0] for row, (_, failed) in enumerate(results) if failed}
         return torch.cat([logits for logits, _ in results]), errors
 

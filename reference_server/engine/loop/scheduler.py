@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from reference_server.engine.loop.prefill_limit import PrefillLimit
 from reference_server.engine.loop.sequence import Sequence, SequenceStatus
 from reference_server.engine.model.prefix_cache import PrefixCache
+from reference_server.engine.protocol import PREFILL_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-PREFILL_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)

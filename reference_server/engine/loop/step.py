@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from reference_server.engine.device import torch
 from reference_server.engine.loop.beam_search import Beam
 from reference_server.engine.loop.failures import exhausted_error, to_engine_error, unusable_logits_error
 from reference_server.engine.loop.output_worker import ChosenToken
 from reference_server.engine.loop.prefill import Prefiller
 from reference_server.engine.loop.sequence import SampledSequence
 from reference_server.engine.protocol import EngineError
+from reference_server.engine.sampling.batch_scoring import BatchScoring
 from reference_server.engine.sampling.bias import apply_biases
-from reference_server.engine.sampling.sampler import draw_uniform, find_unusable_rows
-from reference_server.engine.sampling.scores import LazyScores, ScoreRef
+from reference_server.engine.sampling.sampler import draw_uniform, mark_unusable_rows
 from reference_server.engine.text.transcript import StepStats
 from reference_server.engine.tools.grammar import mask_forbidden
+from reference_server.engine.transfers import fetch, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.device import torch
     from reference_server.engine.loop.beam_search import BeamSearch
     from reference_server.engine.loop.scheduler import Batch
     from reference_server.engine.loop.sequence import Sequence
     from reference_server.engine.model.model_runner import ModelRunner
     from reference_server.engine.protocol import Delta
     from reference_server.engine.sampling.sampler import Sampler
+    from reference_server.engine.sampling.scores import ScoreRef
 
 
 class StepExecutor:
@@ -65,29 +67,34 @@ class StepExecutor:
             sequences, logits = batch.sequences, self._decode(batch)
         if finished := collect_finished():
             remaining = [row for row, sequence in enumerate(sequences) if sequence not in finished]
-            sequences, logits = tuple(sequences[row] for row in remaining), logits[remaining]
+            sequences, logits = tuple(sequences[row] for row in remaining), logits[upload(remaining, logits.device)]
             if not sequences:
                 return
         slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
-        unusable_rows = find_unusable_rows(logits)
-        if unusable_rows:
-            logits[unusable_rows] = 0.0  # the tokens chosen from these rows are discarded
-            self._runner.clear([slots[row] for row in unusable_rows])
-        unusable = {sequences[row]: unusable_logits_error() for row in unusable_rows}
+        marks = mark_unusable_rows(logits)
+        if logits.device.type != "cpu" or marks.any():
+            logits.masked_fill_(marks[:, None], 0.0)  # the tokens chosen from these rows are discarded
         samples = tuple(sequence for sequence in sequences if isinstance(sequence, SampledSequence))
+        unusable = _Unusable()
+        searches: dict[BeamSearch, EngineError | None] = {}
         if len(samples) == len(sequences):
-            chosen = self._sample(samples, slots, logits, unusable)
-            searches: dict[BeamSearch, EngineError | None] = {}
+            chosen = self._sample(samples, slots, logits, marks, unusable)
         else:
+            # A search asks many questions about the whole vocabulary, and an accelerator would be waited for each time.
+            marks, logits = fetch([marks], [logits])
+            unusable.add_marked(sequences, slots, marks)
             rows = [row for row, sequence in enumerate(sequences) if isinstance(sequence, SampledSequence)]
-            chosen = self._sample(samples, [slots[row] for row in rows], logits[rows], unusable) if rows else []
-            searches = self._advance_searches(sequences, slots, logits, unusable)
+            of_samples = [slots[row] for row in rows], logits[rows], marks[rows]
+            chosen = self._sample(samples, *of_samples, unusable) if rows else []
+            searches = self._advance_searches(sequences, slots, logits, unusable.errors)
+        if unusable.slots:
+            self._runner.clear(sorted(unusable.slots))
         ended_at = time.perf_counter()
         step = StepStats(len(batch.sequences) + len(batch.decoding), started_at, ended_at)
         prompts = set(batch.sequences) if batch.prefill else set()
         for sample, choice in zip(samples, chosen, strict=True):
-            if sample in unusable:
-                yield sample, unusable[sample]
+            if sample in unusable.errors:
+                yield sample, unusable.errors[sample]
             elif isinstance(choice, EngineError):
                 yield sample, choice
             else:
@@ -102,30 +109,36 @@ class StepExecutor:
         samples: Seq[SampledSequence],
         slots: Seq[int],
         logits: torch.Tensor,
-        unusable: dict[Sequence, EngineError],
+        marks: torch.Tensor,
+        unusable: _Unusable,
     ) -> Seq[tuple[int, ScoreRef | None] | EngineError]:
         """Choose a token for each sample with `_sample_together`.
 
         If that fails, choose for each sample alone, to find the one that causes the error.
         """
         try:
-            return self._sample_together(samples, slots, logits, unusable)
+            return self._sample_together(samples, slots, logits, marks, unusable)
         except Exception as error:
             if len(samples) == 1:
+                unusable.add_marked(samples, slots, marks)
                 return [to_engine_error(error)]
-        rows = range(len(samples))
-        return [self._sample([samples[row]], [slots[row]], logits[row : row + 1], unusable)[0] for row in rows]
+        rows = [slice(row, row + 1) for row in range(len(samples))]
+        return [self._sample(samples[row], slots[row], logits[row], marks[row], unusable)[0] for row in rows]
 
     def _sample_together(
         self,
         samples: Seq[SampledSequence],
         slots: Seq[int],
         logits: torch.Tensor,
-        unusable: dict[Sequence, EngineError],
+        marks: torch.Tensor,
+        unusable: _Unusable,
     ) -> list[tuple[int, ScoreRef | None]]:
         """Return for each sample a token, and its score if requested.
 
-        Samples for which no token is possible are added to `unusable`.
+        Nothing waits for an accelerator until all it has to compute is queued.
+
+        marks: bool [samples], which rows of the logits are not usable; they, and samples for which no token is
+            possible, are added to `unusable`.
         """
         # Greedy sampling needs no random number.
         uniforms = [
@@ -133,18 +146,19 @@ class StepExecutor:
             for sample in samples
         ]
         biased, exhausted = _apply_constraints(samples, logits)
-        unusable.update((samples[row], exhausted_error()) for row in exhausted)
-        tokens = self._sampler.sample(biased, slots, uniforms)
-        scores: list[ScoreRef | None] = [None] * len(tokens)
-        tops = {row: sample.top_logprobs for row, sample in enumerate(samples) if sample.top_logprobs is not None}
-        if tops:
-            rows = list(tops)
-            named = [samples[row].params.logprob_token_ids for row in rows]
-            scored = logits if len(rows) == len(samples) else logits[rows]
-            all_scores = LazyScores(scored, [tokens[row] for row in rows], list(tops.values()), named)
-            for index, row in enumerate(rows):
-                scores[row] = ScoreRef(all_scores, index)
-        return list(zip(tokens, scores, strict=True))
+        draw = self._sampler.begin(biased, slots, uniforms)
+        tops, named = zip(*((sample.top_logprobs, sample.params.logprob_token_ids) for sample in samples), strict=True)
+        scoring = BatchScoring.create(tops, named, logits, draw.tokens)
+        narrowed = () if scoring is None else scoring.narrowed
+        fetched, exhausted, marks, *narrowed = fetch([draw.tokens, exhausted, marks], narrowed)
+        unusable.add_marked(samples, slots, marks)
+        unusable.errors.update(
+            (sample, exhausted_error()) for sample, mark in zip(samples, exhausted.tolist(), strict=True) if mark
+        )
+        tokens = self._sampler.finish(draw, fetched)
+        if scoring is None:
+            return [(token, None) for token in tokens]
+        return list(zip(tokens, scoring.refer(tokens, fetched, narrowed), strict=True))
 
     def _advance_searches(
         self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, unusable: dict[Sequence, EngineError]
@@ -172,7 +186,8 @@ class StepExecutor:
     ) -> list[tuple[int, int]]:
         """Take one step in a beam search; return which slots to copy, as (from, to)."""
         biased, exhausted = _apply_constraints(search.beams, logits)
-        if not {search.beams[row] for row in exhausted}.isdisjoint(search.running_beams()):
+        without_token = {beam for beam, mark in zip(search.beams, exhausted.tolist(), strict=True) if mark}
+        if not without_token.isdisjoint(search.running_beams()):
             raise exhausted_error()
         penalised = self._sampler.apply_penalties(biased, list(slots.values())) if search.params.penalised else biased
         moves = [(slots[source], slots[target]) for source, target in search.advance(logits, penalised)]
@@ -197,8 +212,27 @@ def _include_prefill_time(sequence: Sequence, step: StepStats) -> StepStats:
     )
 
 
-def _apply_constraints(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """Return the logits with the biases and grammars of all sequences, and the rows without a possible token.
+@dataclass(slots=True)
+class _Unusable:
+    """The sequences of a step without a token.
+
+    errors: their errors.
+    slots: those of sequences whose logits are not finite; what the slots store may not be finite either.
+    """
+
+    errors: dict[Sequence, EngineError] = field(default_factory=dict)
+    slots: set[int] = field(default_factory=set)
+
+    def add_marked(self, sequences: Seq[Sequence], slots: Seq[int], marks: torch.Tensor) -> None:
+        """Add the sequences whose rows of logits are marked."""
+        for sequence, slot, mark in zip(sequences, slots, marks.tolist(), strict=True):
+            if mark:
+                self.errors[sequence] = unusable_logits_error()
+                self.slots.add(slot)
+
+
+def _apply_constraints(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the logits with the biases and grammars of all sequences, and bool [rows]: which have no possible token.
 
     These rows are returned unchanged.
     """
@@ -207,14 +241,14 @@ def _apply_constraints(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[
     ]
     matchers = {row: sequence.matcher for row, sequence in enumerate(sequences) if sequence.matcher is not None}
     if not rows and not matchers:
-        return logits, []
+        return logits, torch.zeros(len(logits), dtype=torch.bool, device=logits.device)
     biased = logits.clone()  # scores are computed from the unchanged logits
     apply_biases(biased, rows)
     if matchers:
         mask_forbidden(biased, matchers)
-    exhausted = find_unusable_rows(biased)
-    if exhausted:
-        biased[exhausted] = logits[exhausted]
+    exhausted = mark_unusable_rows(biased)
+    if logits.device.type != "cpu" or exhausted.any():
+        biased = torch.where(exhausted[:, None], logits, biased)
     return biased, exhausted
 
 

@@ -6,7 +6,7 @@ import logging
 import warnings
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -28,11 +28,14 @@ _log = logging.getLogger(__name__)
 DATA_DEPENDENT_OPERATORS: Final = frozenset(
     {
         "aten::_local_scalar_dense",
+        "aten::argwhere",
         "aten::bincount",
         "aten::equal",
         "aten::is_nonzero",
+        "aten::item",  # in inference mode it is not reduced to _local_scalar_dense
         "aten::masked_select",
         "aten::nonzero",
+        "aten::nonzero_numpy",
         "aten::repeat_interleave",
         "aten::unique_consecutive",
         "aten::_unique",
@@ -41,12 +44,27 @@ DATA_DEPENDENT_OPERATORS: Final = frozenset(
 )
 
 
+class PaddedBatch(NamedTuple):
+    """Pieces of prompts with padding.
+
+    rows: of the batch. length: tokens of each. read: positions of the cache to attend to. ends: tokens with logits.
+    numbers: first position and slot of each row, indices of the tokens with logits, and the ids of all tokens.
+    """
+
+    rows: int
+    length: int
+    read: int
+    ends: int
+    numbers: list[int]
+
+
 class ForwardPass(torch.nn.Module):
     """A forward pass of a causal language model as a function of tensors only.
 
     leading: whether to read the first rows of the cache in place, instead of the rows written.
     linear: computes the products with the model's matrices; None: the model does.
     embedded: whether the input is embeddings [rows, tokens, width] instead of ids.
+    view: of the cache; it decides how attention is computed.
     """
 
     def __init__(
@@ -57,8 +75,10 @@ class ForwardPass(torch.nn.Module):
         leading: bool,
         linear: PackedLinear | None = None,
         embedded: bool = False,
+        view: type[CacheView] = CacheView,
     ) -> None:
         super().__init__()
+        self._view = view
         self._input = "inputs_embeds" if embedded else "input_ids"
         self._base = model.base_model
         self._head = LMHead(model)
@@ -85,9 +105,9 @@ class ForwardPass(torch.nn.Module):
         mask: bool [rows, 1, tokens, positions read], which positions each token may attend to.
         stored: keys and values of the cache; those of the tokens are written to it.
         """
-        view = CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
+        view = self._view(stored, rows, positions, mask.shape[-1], leading=self._leading)
         masks = self._masks(mask, positions)
-        with self._linear:
+        with self._linear, view.attention:
             hidden = self._base(
                 **{self._input: ids}, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
             ).last_hidden_state
@@ -104,7 +124,7 @@ def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) 
     example; the others should have other shapes. Each example is a function that creates the same tensors anew on each
     call.
     """
-    seen = _OperatorRecorder()
+    seen = OperatorRecorder()
     with seen:
         expected = [plain(*example()) for example in examples]
     if seen.names & DATA_DEPENDENT_OPERATORS:
@@ -144,7 +164,7 @@ def _run_graph(graph: Any, *tensors: torch.Tensor) -> torch.Tensor:
         return logits
 
 
-class _OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Recorder of the names of the operators that run."""
 
     def __init__(self) -> None:

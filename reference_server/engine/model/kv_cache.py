@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -12,6 +13,7 @@ from reference_server.engine.protocol import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
+    from contextlib import AbstractContextManager
 
 
 class LayerShape(NamedTuple):
@@ -99,6 +101,8 @@ class CacheView:
     leading: whether to read the first rows of the cache in order and without a copy, instead of the rows written.
     """
 
+    attention: AbstractContextManager[object] = nullcontext()
+    """A context for the model's layers, in which attention is computed in another way."""
     is_compileable = False
 
     def __init__(

@@ -19,7 +19,8 @@ class AttentionMasks:
     window: number of positions that a sliding layer attends to, including the token's own; None without sliding layers,
         or if their window is as long as any sequence.
     kinds: kinds of layers, if the model takes one mask per kind; if empty, it takes one mask for all.
-    additive: dtype of additive masks, which `eager` attention of transformers adds to the scores; None: Boolean masks.
+    additive: dtype of additive masks, which `eager` attention of transformers adds to the scores, as accelerators do;
+        None: Boolean masks.
     """
 
     window: int | None
@@ -41,8 +42,9 @@ class AttentionMasks:
             )
         if window is None or window >= positions or kinds == {FULL}:
             window, kinds = None, frozenset()
-        eager = config._attn_implementation == "eager"
-        return cls(window, kinds, model.dtype if eager else None)
+        # Kernels of accelerators add masks: a Boolean one would be converted in every layer.
+        is_additive = config._attn_implementation == "eager" or model.device.type != "cpu"
+        return cls(window, kinds, model.dtype if is_additive else None)
 
     def __call__(self, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
         """Return the masks of tokens at positions [rows, tokens].

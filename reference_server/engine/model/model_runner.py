@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -12,6 +13,32 @@ if TYPE_CHECKING:
     from reference_server.engine.multimodal.embeddings import MediaEmbeddings
 
 
+class Stopwatch:
+    """The time that a runner has spent on preparing passes, instead of running them."""
+
+    def __init__(self) -> None:
+        self._total_s = 0.0
+        self._began_s: float | None = None
+
+    @property
+    def current_s(self) -> float:
+        """Seconds of the preparation in progress, otherwise 0; any thread may read them."""
+        began_s = self._began_s
+        return 0.0 if began_s is None else time.monotonic() - began_s
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all preparations until now."""
+        return self._total_s + self.current_s
+
+    def __enter__(self) -> Stopwatch:
+        self._began_s = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._total_s, self._began_s = self.seconds, None
+
+
 class ModelRunner(Protocol):
     """Forward passes of one model over the sequences in its slots. The methods are documented at `Runner`.
 
@@ -19,6 +46,7 @@ class ModelRunner(Protocol):
     ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     keeps_prefixes: whether a prompt may come in several pieces, and begin with what another slot has stored.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
+    preparation: the time spent on compiling or capturing passes, which does not count as the time of a step.
     media: embeddings of media; set when the engine is created.
     """
 
@@ -28,6 +56,7 @@ class ModelRunner(Protocol):
     max_model_len: int
     vocabulary_size: int
     on_pass_start: Callable[[], None]
+    preparation: Stopwatch
     media: MediaEmbeddings | None
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor: ...
@@ -41,5 +70,9 @@ class ModelRunner(Protocol):
     def clear(self, slots: Seq[int]) -> None: ...
 
     def release(self, slot: int) -> None: ...
+
+    def bind_thread(self) -> None: ...
+
+    def warm_up(self, limit_s: float) -> None: ...
 
     def reset(self) -> None: ...

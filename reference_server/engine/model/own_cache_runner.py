@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.model_runner import Stopwatch
 from reference_server.engine.model.runner import LOGITS_BLOCK
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class OwnCacheRunner:
             *inspect.signature(model.prepare_inputs_for_generation).parameters,
         }
         self._device: torch.device = model.device
+        self.preparation = Stopwatch()
         self._states: list[_State | None] = [None] * slots
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
@@ -100,6 +102,14 @@ class OwnCacheRunner:
     def release(self, slot: int) -> None:
         """Free the memory of a sequence that has ended."""
         self._states[slot] = None
+
+    def bind_thread(self) -> None:
+        """Use the model's device on the thread that will run the passes."""
+        if self._device.type != "cpu":
+            torch.accelerator.set_device_index(self._device.index or 0)
+
+    def warm_up(self, limit_s: float) -> None:
+        """Do nothing: each length of a sequence is another shape."""
 
     def reset(self) -> None:
         """Forget everything."""

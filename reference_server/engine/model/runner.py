@@ -1,4 +1,4 @@
-"""Forward passes from token ids to logits on the device."""
+"""Forward passes from token ids to logits over a slot cache."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from reference_server.engine.model.cache_plan import (
     count_capacity,
     count_rows,
 )
-from reference_server.engine.model.forward_pass import ForwardPass, trace_pass
+from reference_server.engine.model.forward_pass import ForwardPass, PaddedBatch, trace_pass
 from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
+from reference_server.engine.model.model_runner import Stopwatch
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange
 from reference_server.engine.multimodal.embeddings import MediaEmbeddings, is_media_id
+from reference_server.engine.transfers import upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,13 +47,13 @@ SHORT_STEP = 256
 
 
 class Runner:
-    """Forward passes of one causal language model over a slot cache.
+    """Forward passes of one causal language model over a slot cache, on a CPU; for others see DeviceRunner.
 
     model: a transformers causal language model in evaluation mode, whose layers store keys and values.
     slots: number of sequences at once.
     max_model_len: positions of each sequence.
     linear: computes the products with the model's matrices; None: the model does.
-    exact: whether to pad rows and positions so that a sequence gets the same bits in any batch; float32 on a CPU only.
+    exact: whether to pad rows and positions so that a sequence gets the same bits in any batch; float32 only.
     ragged: whether a prefill may contain single next tokens of other sequences, and costs no padding.
     on_pass_start: called when the Python work for a pass is finished and the pass begins.
     """
@@ -73,11 +75,8 @@ class Runner:
         self._own_linear = linear if linear is not None and linear.replaces else nullcontext()
         self._head = LMHead(model)
         self._device: torch.device = model.device
-        self._fixed_shapes = self._device.type != "cpu"
-        padded = exact or self._fixed_shapes
-        self._row_quantum = ROW_QUANTUM if padded else 1
-        self._prompt_quantum = PROMPT_QUANTUM if padded else 1
-        self._decode_quantum = CACHE_QUANTUM if self._fixed_shapes else DECODE_QUANTUM
+        self._row_quantum = ROW_QUANTUM if exact else 1
+        self._prompt_quantum = PROMPT_QUANTUM if exact else 1
         self._rows = count_rows(slots)
         self._capacity = count_capacity(max_model_len)
         self._cache = SlotCache(
@@ -96,17 +95,17 @@ class Runner:
         self._embedded_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear, embedded=True)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._linear = linear or nullcontext()
-        self.ragged = not padded and self.masks == AttentionMasks(None, frozenset(), None)
+        self.ragged = not exact and self.masks == AttentionMasks(None, frozenset(), None)
+        self.preparation = Stopwatch()
 
     def trace(self) -> None:
-        """Replace passes by traced graphs where the bits are the same; on the CPU only, not tested on accelerators."""
-        if self._device.type == "cpu":
-            counts = {2 * ROW_QUANTUM, ROW_QUANTUM, self._row_quantum}
-            decodes = [partial(self._create_example, count, 1) for count in sorted(counts, reverse=True)]
-            self._decode_pass = trace_pass(self._decode_pass, *decodes)
-            self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *decodes)
-            prefills = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
-            self._prefill_pass = trace_pass(self._prefill_pass, *prefills)
+        """Replace passes by traced graphs where the bits are the same."""
+        counts = {2 * ROW_QUANTUM, ROW_QUANTUM, self._row_quantum}
+        decodes = [partial(self._create_example, count, 1) for count in sorted(counts, reverse=True)]
+        self._decode_pass = trace_pass(self._decode_pass, *decodes)
+        self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *decodes)
+        prefills = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
+        self._prefill_pass = trace_pass(self._prefill_pass, *prefills)
 
     def _create_example(self, count: int, length: int) -> tuple[torch.Tensor, ...]:
         """Return the tensors of a pass over `count` rows of `length` tokens, for a small cache with random numbers."""
@@ -120,41 +119,59 @@ class Runner:
         return ids, at, torch.arange(count), self._mask(at, read), ends, *stored
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
-        """Return logits float32 [pieces, vocabulary] on the CPU after each piece of a prompt; fill the slots' rows.
+        """Return logits float32 [pieces, vocabulary] after each piece of a prompt; fill the slots' rows.
+
+        The logits are on the device, and valid until the next pass.
 
         starts: position of each piece's first token, by default 0; the slot's row contains the tokens before it.
         """
         first_positions = list(starts or [0] * len(pieces))
         if self.ragged:
             return self._run_ragged(list(map(Piece, pieces, slots, first_positions)))
+        batch = self._pad(pieces, slots, first_positions)
+        embedded = self._embed_padded(batch, pieces)
+        tensor = upload(batch.numbers, self._device)
+        self.on_pass_start()
+        return self._prefill_padded(batch, tensor, embedded)[: len(pieces)].float()
+
+    def _pad(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int]) -> PaddedBatch:
+        """Return pieces of prompts as a batch of whole quanta."""
         count = self._round_up(len(pieces), 1, self._rows)
         length = self._round_up(max(map(len, pieces)), self._prompt_quantum, self._capacity)
         idle = count - len(pieces)
         last = [row * length + len(piece) - 1 for row, piece in enumerate(pieces)]
         last += [0] * (max(self._row_quantum, count) - len(pieces))
-        packed = [*first_positions, *[0] * idle, *slots, *[self._rows] * idle, *last]
-        embedded = self._embed([piece[at] if at < len(piece) else 0 for piece in pieces for at in range(length)])
-        for piece in pieces if embedded is None else [[0] * length] * len(pieces):
-            packed += [*piece, *[0] * (length - len(piece))]
-        tensor = torch.tensor(packed + [0] * (idle * length)).to(self._device)
-        at, rows, ends, ids = torch.split(tensor, [count, count, len(last), count * length])
+        numbers = [*starts, *[0] * idle, *slots, *[self._rows] * idle, *last]
+        for piece in pieces:
+            ids = [0] * len(piece) if is_media_id(max(piece)) else piece  # media are given as embeddings
+            numbers += [*ids, *[0] * (length - len(piece))]
+        context = max(start + len(piece) for start, piece in zip(starts, pieces, strict=True))
+        read = self._round_up(context, self._prefill_quantum(context), self._capacity)
+        return PaddedBatch(count, length, read, len(last), numbers + [0] * (idle * length))
+
+    def _embed_padded(self, batch: PaddedBatch, pieces: Seq[Seq[int]]) -> torch.Tensor | None:
+        """Return embeddings [rows, tokens, width] of a batch if some tokens are positions of media, else None."""
+        padded = [piece[at] if at < len(piece) else 0 for piece in pieces for at in range(batch.length)]
+        embedded = self._embed(padded)
+        if embedded is None:
+            return None
+        shaped = embedded.view(len(pieces), batch.length, -1)
+        return torch.cat([shaped, shaped.new_zeros(batch.rows - len(pieces), *shaped.shape[1:])])
+
+    def _prefill_padded(self, batch: PaddedBatch, tensor: torch.Tensor, embedded: torch.Tensor | None) -> torch.Tensor:
+        """Return the logits of a batch; tensor: its numbers on the device."""
+        count, length = batch.rows, batch.length
+        starts, rows, ends, ids = torch.split(tensor, [count, count, batch.ends, count * length])
         # Padding follows every piece: its entries in the cache are overwritten before they are read, and the last
         # position of the cache is never read.
-        positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
-        context = max(begin + len(piece) for begin, piece in zip(first_positions, pieces, strict=True))
-        read = self._round_up(context, self._prefill_quantum(context), self._capacity)
-        ids, mask = ids.view(count, length), self._mask(positions, read)
-        self.on_pass_start()
-        run: PassFunction = self._prefill_pass
-        if embedded is not None:
-            shaped = embedded.view(len(pieces), length, -1)
-            ids = torch.cat([shaped, shaped.new_zeros(idle, *shaped.shape[1:])])
-            run = self._embedded_pass
-        logits = run(ids, positions, rows, mask, ends, *self._stored)
-        return _to_cpu_float32(logits, list(range(len(pieces))))
+        positions = (starts[:, None] + self._cache_positions[:length]).clamp(max=self._capacity - 1)
+        mask = self._mask(positions, batch.read)
+        if embedded is None:
+            return self._prefill_pass(ids.view(count, length), positions, rows, mask, ends, *self._stored)
+        return self._embedded_pass(embedded, positions, rows, mask, ends, *self._stored)
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
-        """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
+        """Return logits float32 [tokens, vocabulary], as `prefill` does, after one more token at its position."""
         if self.ragged:
             return self._run_ragged(
                 [Piece((token,), *place) for token, *place in zip(tokens, slots, positions, strict=True)]
@@ -166,21 +183,21 @@ class Runner:
         for row, token, position, slot in zip(rows_read, tokens, positions, slots, strict=True):
             packed[0][row], packed[1][row], packed[2][row] = token, position, slot
         context = max(positions) + 1
-        is_short = context <= SHORT_STEP or not self.exact or self._fixed_shapes
-        read = self._round_up(context, self._decode_quantum if is_short else LONG_CONTEXT_QUANTUM, self._capacity)
-        ids, at, rows = torch.tensor(packed).to(self._device)
+        is_short = context <= SHORT_STEP or not self.exact
+        read = self._round_up(context, DECODE_QUANTUM if is_short else LONG_CONTEXT_QUANTUM, self._capacity)
+        ids, at, rows = torch.tensor(packed)
         run, ids, at = self._decode_pass if leading else self._scattered_decode_pass, ids[:, None], at[:, None]
         mask, ends = self._mask(at, read), self._all_rows[:count]
         self.on_pass_start()
         logits = run(ids, at, rows, mask, ends, *self._stored)
-        return _to_cpu_float32(logits, rows_read)
+        return _order(logits, rows_read)
 
     def _run_ragged(self, pieces: Seq[Piece]) -> torch.Tensor:
         order = arrange(pieces)
         ragged_pass = RaggedPass(self._stored, [pieces[at] for at in order])
         self.on_pass_start()
         logits = ragged_pass.run(self._model, self._head, self._linear, self._embed(ragged_pass.tokens))
-        return _to_cpu_float32(logits, sorted(range(len(order)), key=order.__getitem__))
+        return _order(logits, sorted(range(len(order)), key=order.__getitem__))
 
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
@@ -211,15 +228,21 @@ class Runner:
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Copy the first `length` positions between slots; moves: (from, to), no slot is both."""
-        sources, targets = torch.tensor(moves).to(self._device).unbind(1)
+        sources, targets = upload(moves, self._device).unbind(1)
         self._cache.copy(sources, targets, self._round_up(length, CACHE_QUANTUM, self._capacity))
 
     def clear(self, slots: Seq[int]) -> None:
         """Zero the slots' rows."""
-        self._cache.clear(torch.tensor(slots).to(self._device))
+        self._cache.clear(upload(list(slots), self._device))
 
     def release(self, slot: int) -> None:
         """Keep the rows of a sequence that has ended: later prompts may begin with the same tokens."""
+
+    def bind_thread(self) -> None:
+        """Prepare the thread that will run the passes."""
+
+    def warm_up(self, limit_s: float) -> None:
+        """Prepare passes, for at most about `limit_s` seconds; nothing on a CPU."""
 
     def reset(self) -> None:
         """Zero all rows."""
@@ -234,22 +257,19 @@ class Runner:
 
     def _prefill_quantum(self, context: int) -> int:
         """Return the quantum of positions that a prefill reads if it ends at position `context`."""
-        if not (self.exact or self._fixed_shapes):
+        if not self.exact:
             return DECODE_QUANTUM
         return CACHE_QUANTUM if context <= SHORT_CONTEXT else LONG_CONTEXT_QUANTUM
 
     def _round_up(self, count: int, quantum: int, most: int) -> int:
-        """Return `count` rounded up to whole quanta; if each shape is compiled, to a power of two."""
-        quanta = -(-count // quantum)
-        if self._fixed_shapes:
-            quanta = 1 << (quanta - 1).bit_length()
-        return min(quanta * quantum, most)
+        """Return `count` rounded up to whole quanta."""
+        return min(-(-count // quantum) * quantum, most)
 
 
 def _do_nothing() -> None:
     """Default for `on_pass_start`."""
 
 
-def _to_cpu_float32(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
-    logits = logits.to("cpu", torch.float32)
+def _order(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    logits = logits.float()
     return logits if rows == list(range(len(logits))) else logits[rows]

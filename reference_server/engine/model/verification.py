@@ -6,6 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.accelerator.attention_choice import choose_attention
+from reference_server.engine.model.accelerator.device_runner import DeviceRunner
+from reference_server.engine.model.accelerator.fused_norms import fuse_norms
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
@@ -83,7 +86,12 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         exact = exact or linear is not None
         if not exact:
             linear = PackedLinear.replacing(model)
-        runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=linear, exact=exact)
+        sizes = {"slots": slots, "max_model_len": max_model_len}
+        if model.device.type == "cpu":
+            runner = Runner(model, **sizes, linear=linear, exact=exact)
+        else:
+            fuse_norms(model)
+            runner = DeviceRunner(model, **sizes)
     except RuntimeError as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         size = f"a cache of {slots} slots of {max_model_len} positions"
@@ -94,7 +102,9 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         raise _unsupported(error) from error
     try:
         runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
-        if traced and not runner.ragged:
+        if isinstance(runner, DeviceRunner):
+            choose_attention(runner, lambda: _measure_disagreement(runner, tokens, expected) <= limit)
+        elif traced and not runner.ragged:
             runner.trace()
         difference = _measure_disagreement(runner, tokens, expected)
     except Exception as error:
@@ -123,6 +133,8 @@ def _find_limit(model: Any) -> float:
 
 
 def _unsupported(error: Exception) -> CheckpointError:
+    if isinstance(error, torch.OutOfMemoryError):
+        return CacheTooLarge("leaves the device no memory for its passes: give the cache less")
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return CheckpointError(f"{UNSUPPORTED} ({reason}): use another")
 
@@ -163,5 +175,6 @@ def _measure_disagreement(runner: ModelRunner, tokens: Seq[int], expected: torch
     The tokens are processed in slot 0.
     """
     last = len(tokens) - 1
-    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
+    first = runner.prefill([tokens[:last]], [0]).to("cpu", copy=True)  # the next pass may overwrite it
+    actual = torch.cat([first, runner.decode(tokens[last:], [last], [0]).to("cpu")])
     return float((actual - expected).abs().max() / expected.abs().max())

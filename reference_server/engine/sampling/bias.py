@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
+from reference_server.engine.transfers import move, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,14 +116,15 @@ def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) ->
             logits[row, token] = 0.0
             continue
         if bias.denied_mask is not None:
-            logits[row].masked_fill_(bias.denied_mask, -torch.inf)
+            logits[row].masked_fill_(move(bias.denied_mask, logits.device), -torch.inf)
         banned = bias.banned_tokens(generated)
         row_indices += [row] * (len(banned) + len(bias.added))
         tokens += [*banned, *bias.added]
         values += [*[-torch.inf] * len(banned), *bias.added.values()]
     if row_indices:
-        added = torch.tensor(values, dtype=logits.dtype)
-        logits.index_put_((torch.tensor(row_indices), torch.tensor(tokens)), added, accumulate=True)
+        added = upload(values, logits.device, logits.dtype)
+        at, columns = upload([row_indices, tokens], logits.device)
+        logits.index_put_((at, columns), added, accumulate=True)
 
 
 def _word_token_ids(text: str, vocabulary: Vocabulary) -> list[Word]:

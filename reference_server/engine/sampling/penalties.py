@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
+from reference_server.engine.transfers import move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -75,13 +76,20 @@ class Penalties:
         at = torch.tensor(slots)
         # A shorter row repeats its last token, which writes the same value to the same position.
         columns = torch.minimum(torch.arange(max(widths)), torch.tensor(widths)[:, None] - 1)
-        tokens, counts = self._tokens[at].gather(1, columns), self._counts[at].gather(1, columns)
+        tokens = move(self._tokens[at].gather(1, columns), logits.device)
+        counts = move(self._counts[at].gather(1, columns), logits.device)
+        factors = [self._repetition[at, None], self._frequency[at, None], self._presence[at, None]]
+        if logits.device.type != "cpu":
+            factors = list(move(torch.stack(factors), logits.device))
+        repetition, frequency, presence = factors
         values = logits.gather(1, tokens).double()
-        repetition = self._repetition[at, None]
         values = torch.where(values > 0, values / repetition, values * repetition)
-        values -= self._frequency[at, None] * counts + self._presence[at, None] * (counts > 0)
+        values -= frequency * counts + presence * (counts > 0)
         large = ((values.abs() > MAX_UNSHIFTED) & (values > -torch.inf)).any(-1)
-        if large.any():
+        if logits.device.type != "cpu":  # both, because to ask which rows are large would take a synchronization
+            shifted = _replace_and_shift(logits, tokens, values)
+            torch.where(large[:, None], shifted, logits.scatter_(1, tokens, values.float()), out=logits)
+        elif large.any():
             logits[large] = _replace_and_shift(logits[large], tokens[large], values[large])
             small = ~large
             logits[small] = logits[small].scatter_(1, tokens[small], values[small].float())

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_server.engine.device import torch
 from reference_server.engine.sampling.block_sums import sum_blocks
 from reference_server.engine.sampling.topk import topk
+from reference_server.engine.transfers import upload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Sequence as Seq
 
 
@@ -38,9 +39,34 @@ class Scorer:
 
     def score(self, row: int, token: int) -> TokenScore:
         """Return the score of a token in a row."""
-        return TokenScore(
-            float(self._logprobs[row, token]), _append_extra(self._top[row], self._extra_ids, self._logprobs[row])
-        )
+        logprobs = self._logprobs[row]
+        named = dict(zip(self._extra_ids, logprobs[list(self._extra_ids)].tolist(), strict=True))
+        return TokenScore(float(logprobs[token]), _append_extra(self._top[row], named))
+
+
+class _Narrowed(NamedTuple):
+    """What the scores of some rows are made of: a few numbers of each row of logits.
+
+    chosen: log-probability of the chosen token, float64 [rows].
+    values, tokens: the largest log-probabilities of each row, and their tokens.
+    extra: log-probabilities of additional tokens, float64 [rows, tokens].
+    """
+
+    chosen: torch.Tensor
+    values: torch.Tensor
+    tokens: torch.Tensor
+    extra: torch.Tensor
+
+
+def narrow(logits: torch.Tensor, tokens: torch.Tensor, tops: Seq[int], extra_ids: Seq[Seq[int]] = ()) -> _Narrowed:
+    """Return what `score_tokens` needs, on the device of the logits; tokens: [rows]."""
+    total = _log_sum_exp(logits)
+    chosen = (logits.gather(1, tokens[:, None]).double() - total)[:, 0]
+    values, best = topk(logits, min(max(tops), logits.shape[1]))
+    width = max(map(len, extra_ids), default=0)
+    padded = [[*ids, *[0] * (width - len(ids))] for ids in extra_ids] if width else [[]] * len(logits)
+    extra = logits.gather(1, upload(padded, logits.device)).double() - total if width else total[:, :0]
+    return _Narrowed(chosen, values.double() - total, best, extra)
 
 
 def score_tokens(
@@ -53,23 +79,38 @@ def score_tokens(
 
     The score of a usable row does not depend on the rest of the batch.
     """
-    total = _log_sum_exp(logits)
-    chosen: list[float] = (logits.gather(1, torch.tensor(tokens)[:, None]).double() - total)[:, 0].tolist()
-    best = [ranked[:top] for ranked, top in zip(_top_alternatives(logits, max(tops), total), tops, strict=True)]
-    if any(extra_ids):
-        logprobs = logits.double() - total
-        return [
-            TokenScore(logprob, _append_extra(*row))
-            for logprob, *row in zip(chosen, best, extra_ids, logprobs, strict=True)
-        ]
-    return [TokenScore(logprob, tuple(ranked)) for logprob, ranked in zip(chosen, best, strict=True)]
+    return list_scores(narrow(logits, torch.tensor(tokens), tops, extra_ids), tops, extra_ids)
+
+
+def list_scores(narrowed: Seq[torch.Tensor], tops: Seq[int], extra_ids: Seq[Seq[int]]) -> list[TokenScore]:
+    """Return the scores from the numbers of `narrow`, in the memory of the host."""
+    chosen, values, tokens, extra = narrowed
+    best = [ranked[:top] for ranked, top in zip(_list_alternatives(values, tokens), tops, strict=True)]
+    scores = [TokenScore(logprob, tuple(ranked)) for logprob, ranked in zip(chosen.tolist(), best, strict=True)]
+    if not any(extra_ids):
+        return scores
+    return [
+        score._replace(top=_append_extra(score.top, dict(zip(ids, row, strict=False))))
+        for score, ids, row in zip(scores, extra_ids, extra.tolist(), strict=True)
+    ]
 
 
 class LazyScores:
-    """The scores of one token for each row of logits, computed by `score_tokens` when the first is requested."""
+    """The scores of one token for each row of logits, computed by `score_tokens` when the first is requested.
 
-    def __init__(self, logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], extra_ids: Seq[Seq[int]]) -> None:
+    narrowed: see `list_scores`; on an accelerator it replaces the logits, which the next pass overwrites.
+    """
+
+    def __init__(
+        self,
+        logits: torch.Tensor,
+        tokens: Seq[int],
+        tops: Seq[int],
+        extra_ids: Seq[Seq[int]],
+        narrowed: Seq[torch.Tensor] | None = None,
+    ) -> None:
         self._arguments = logits, tokens, tops, extra_ids
+        self._narrowed = narrowed
         self._scores: list[TokenScore] | None = None
 
     def at(self, row: int) -> TokenScore:
@@ -78,11 +119,14 @@ class LazyScores:
         If the computation for all rows fails, each row is computed alone, so that only the row with the error fails.
         """
         if self._scores is None:
+            logits, tokens, tops, extra_ids = self._arguments
             with torch.inference_mode():
                 try:
-                    self._scores = score_tokens(*self._arguments)
+                    if self._narrowed is not None:
+                        self._scores = list_scores(self._narrowed, tops, extra_ids)
+                    else:
+                        self._scores = score_tokens(*self._arguments)
                 except Exception:
-                    logits, tokens, tops, extra_ids = self._arguments
                     return score_tokens(logits[row : row + 1], [tokens[row]], [tops[row]], [extra_ids[row]])[0]
         return self._scores[row]
 
@@ -94,14 +138,10 @@ class ScoreRef(NamedTuple):
     row: int
 
 
-def _append_extra(
-    best: Seq[tuple[int, float]], extra_ids: Seq[int], logprobs: torch.Tensor
-) -> tuple[tuple[int, float], ...]:
-    if not extra_ids:
-        return tuple(best)
+def _append_extra(best: Seq[tuple[int, float]], logprobs: Mapping[int, float]) -> tuple[tuple[int, float], ...]:
+    """Return the most likely tokens and the other ones of `logprobs`, each once."""
     listed = {token for token, _ in best}
-    left = [token for token in dict.fromkeys(extra_ids) if token not in listed]
-    return (*best, *zip(left, logprobs[left].tolist(), strict=True))
+    return (*best, *((token, logprob) for token, logprob in logprobs.items() if token not in listed))
 
 
 def score_prompt(
@@ -148,8 +188,11 @@ def _top_alternatives(
 ) -> list[list[tuple[int, float]]]:
     """Return the most likely tokens of each row, with their values; total: subtracted from the values."""
     values, tokens = topk(logprobs, min(top, logprobs.shape[1]))
-    if total is not None:
-        values = values.double() - total
+    return _list_alternatives(values if total is None else values.double() - total, tokens)
+
+
+def _list_alternatives(values: torch.Tensor, tokens: torch.Tensor) -> list[list[tuple[int, float]]]:
+    """Return (token, value) of each row, most likely first; equally likely ones are in the order of their ids."""
     rows = [list(zip(*row, strict=True)) for row in zip(tokens.tolist(), values.tolist(), strict=True)]
     if (values[:, 1:] == values[:, :-1]).any():
         return [sorted(row, key=lambda item: (-item[1], item[0])) for row in rows]

@@ -10,7 +10,7 @@ GROUP_SIZE = 16
 
 
 def topk(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (the `count` largest of each row of values [rows, columns] in descending order, their columns); CPU only.
+    """Return (the `count` largest of each row of values [rows, columns] in descending order, their columns).
 
     Of equal values, any may come first, or be included if not all fit; the selection depends only on the row. Columns
     are examined in groups: the largest values are in the `count` groups with the largest maximum.
@@ -33,7 +33,12 @@ def _sorted_topk(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def _topk_columns(values: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the columns of the `count` largest values, unordered; numpy is several times as fast as torch.topk."""
+    """Return the columns of the `count` largest values, unordered.
+
+    On a CPU, numpy is several times as fast as torch.topk.
+    """
+    if values.device.type != "cpu":
+        return values.topk(min(count, values.shape[1]), sorted=False).indices
     width = values.shape[1]
     kept = numpy.argpartition(values.numpy(), max(width - count - 1, 0), axis=1)[:, width - count :]
     return torch.from_numpy(numpy.ascontiguousarray(kept))

@@ -13,9 +13,11 @@ import numpy
 
 from reference_server.engine.device import torch
 from reference_server.engine.protocol import Unsatisfiable, UnusableGrammar
+from reference_server.engine.transfers import move, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Sequence as Seq
 
     from tokenizers import Tokenizer
 
@@ -165,15 +167,23 @@ class Matcher:
 
 def mask_forbidden(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
     """Set the logits [rows, vocabulary] of forbidden tokens to -inf, in place. matchers: by row."""
-    vocabulary_size = logits.shape[1]
-    bits = numpy.stack([matcher.mask for matcher in matchers.values()])
-    allowed = numpy.unpackbits(bits, axis=1, count=vocabulary_size, bitorder="little").view(numpy.bool_)
-    forbidden = torch.from_numpy(numpy.logical_not(allowed, out=allowed))
+    forbidden = _unpack_forbidden([matcher.mask for matcher in matchers.values()], logits)
     if len(matchers) == len(logits):
         logits.masked_fill_(forbidden, -torch.inf)
     else:
-        rows = torch.tensor(list(matchers))
+        rows = upload(list(matchers), logits.device)
         logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
+
+
+def _unpack_forbidden(masks: Seq[Mask], logits: torch.Tensor) -> torch.Tensor:
+    """Return bool [masks, vocabulary], true for forbidden tokens; an accelerator gets the bits and unpacks them."""
+    bits = numpy.stack(masks)
+    if logits.device.type == "cpu":
+        allowed = numpy.unpackbits(bits, axis=1, count=logits.shape[1], bitorder="little").view(numpy.bool_)
+        return torch.from_numpy(numpy.logical_not(allowed, out=allowed))
+    packed = move(torch.from_numpy(bits), logits.device)
+    unpacked = (packed[:, :, None] >> torch.arange(8, dtype=torch.uint8, device=logits.device)) & 1
+    return unpacked.flatten(1)[:, : logits.shape[1]] == 0
 
 
 def _summarise_error(error: str) -> str:

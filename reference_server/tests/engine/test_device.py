@@ -1,4 +1,7 @@
-"""The engine on a simulated accelerator: selection, tensor placement, transfers and shapes."""
+"""The engine on an accelerator: selection, tensor placement, transfers, operators, shapes and graphs.
+
+The simulated device counts what a step does, and a real one is used if the machine has one.
+"""
 
 from __future__ import annotations
 
@@ -11,77 +14,17 @@ from typing import Any
 
 import pytest
 
+from reference_server.engine.device import torch
+
 ROOT = Path(__file__).parents[3]
-
-PROGRAM = """
-import asyncio, collections, json, pathlib, random, sys
-from reference_server.tests.engine import simulated_npu
-registrations = simulated_npu.install()
-from reference_server.engine import LocalEngine, SamplingParams
-
-generator = random.Random(4)
-KINDS = [
-    {"temperature": 0},
-    {"top_p": 0.9, "top_k": 20, "logprobs": 3},
-    {"n": 2, "presence_penalty": 0.5, "frequency_penalty": 0.2, "repetition_penalty": 1.2},
-    {"n": 3, "best_of": 4},
-    {"beam_search": True, "n": 3},
-    {"beam_search": True, "n": 2, "best_of": 4, "beam_groups": 2, "diversity_penalty": 0.5, "logprobs": 1},
-]
-PREFIX = list(range(40))
-PROMPTS = [
-    PREFIX * (at % 2) + [generator.randrange(200) for _ in range(generator.randrange(1, 300))] for at in range(24)
-]
-
-def generate(device):
-    engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20)
-    shapes, steps = set(), collections.defaultdict(set)
-    mask, passes = engine._runner._mask, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
-
-    def recorded_mask(positions, read):
-        shapes.add((*positions.shape, read))
-        return mask(positions, read)
-
-    def counted(name):
-        def run(*arguments):
-            before = dict(simulated_npu.transfers)
-            logits = passes[name](*arguments)
-            for way, count in simulated_npu.transfers.items():
-                steps[name, way].add(count - before.get(way, 0))
-            return logits
-        return run
-
-    engine._runner._mask = recorded_mask
-    for name in passes:
-        setattr(engine._runner, name, counted(name))
-
-    async def one(at):
-        params = SamplingParams(max_tokens=8, seed=at, ignore_eos=True, **KINDS[at % len(KINDS)])
-        return [(d.index, d.token_id, d.text, d.cached_tokens > 0) async for d in engine.submit(PROMPTS[at], params)]
-
-    async def all():
-        return await asyncio.gather(*map(one, range(len(PROMPTS))))
-
-    try:
-        answers = [sorted(answer) for answer in asyncio.run(all())]
-        transfers = {f"{name} {way}": max(counts) for (name, way), counts in steps.items() if way != "within it"}
-        return answers, str(engine._checkpoint.model.device), transfers, sorted(shapes)
-    finally:
-        engine.close()
-
-expected, _, _, on_cpu = generate("cpu")
-answers, device, transfers, shapes = generate("auto")
-reused = sum(item[-1] for answer in answers for item in answer)
-print(json.dumps({"same": answers == expected, "device": device, "reused": reused, "transfers": transfers,
-                  "shapes": shapes, "shapes on the CPU": len(on_cpu)}))
-"""
+SAMPLED = ("greedy", "temperature", "top_p", "penalties", "biases", "grammar")
+needs_accelerator = pytest.mark.skipif(not torch.accelerator.is_available(), reason="this machine has no accelerator")
 
 
-@pytest.fixture(scope="module")
-def report(random_checkpoint: Path) -> dict[str, Any]:
+def _report(checkpoint: Path, kind: str) -> dict[str, Any]:
     """Return the report of a separate process, because the simulation changes a process permanently."""
     result = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(random_checkpoint)],
+        [sys.executable, "-m", "reference_server.tests.engine.device_report", str(checkpoint), kind],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -92,23 +35,79 @@ def report(random_checkpoint: Path) -> dict[str, Any]:
     return parsed
 
 
+@pytest.fixture(scope="module")
+def report(random_checkpoint: Path) -> dict[str, Any]:
+    return _report(random_checkpoint, "simulated")
+
+
+@pytest.fixture(scope="module")
+def real_report(random_checkpoint: Path) -> dict[str, Any]:
+    return _report(random_checkpoint, "real")
+
+
 def test_the_accelerator_is_selected_and_generates_the_tokens_of_the_cpu(report: dict[str, Any]) -> None:
-    """Greedy, sampled, penalised, several, ranked and beam-search answers, with chunked prompts and reused prefixes."""
-    assert (True, "npu:0") == (report["same"], report["device"])
+    """Answers of all kinds, with chunked prompts and reused prefixes."""
+    assert ([], "npu:0") == (report["different"], report["device"])
     assert report["reused"] > 0
 
 
-def test_a_step_transfers_one_tensor_to_the_device_and_the_logits_back(report: dict[str, Any]) -> None:
-    expected = {f"{step} {way} the device": 1 for step in ("prefill", "decode") for way in ("to", "from")}
-    assert expected == report["transfers"]
+def test_the_device_chooses_the_tokens(report: dict[str, Any]) -> None:
+    assert report["samples"]
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_step_gets_one_small_tensor_from_the_device_and_asks_nothing_else(report: dict[str, Any], kind: str) -> None:
+    step = report["warm"]["steps"][kind]
+    assert (1, 0) == (step["from the device"], step["awaited"])
+
+
+@pytest.mark.parametrize(("kind", "transfers"), [("greedy", 1), ("temperature", 2), ("top_p", 2), ("grammar", 3)])
+def test_a_step_sends_few_tensors_to_the_device(report: dict[str, Any], kind: str, transfers: int) -> None:
+    """The integers of the pass, the settings of a draw, and the bits of grammars."""
+    assert transfers == report["warm"]["steps"][kind]["to the device"]
+
+
+def test_scores_leave_the_device_as_a_few_numbers_for_each_row(report: dict[str, Any]) -> None:
+    """Of the tokens, of the alternatives with their ids, and of additional tokens; next to the tokens themselves."""
+    step = report["warm"]["steps"]["top_k and logprobs"]
+    assert (5, 0) == (step["from the device"], step["awaited"])
+
+
+@pytest.mark.parametrize(("kind", "operators"), [("greedy", 16), ("temperature", 30), ("top_p", 60)])
+def test_a_step_is_one_graph_and_few_operators(report: dict[str, Any], kind: str, operators: int) -> None:
+    step = report["warm"]["steps"][kind]
+    assert step["replayed"] == 1
+    assert step["launched"] <= operators
+
+
+def test_a_search_gets_the_logits_of_its_beams(report: dict[str, Any]) -> None:
+    assert report["warm"]["steps"]["beams"]["from the device"] == 2
 
 
 def test_the_model_sees_few_shapes(report: dict[str, Any]) -> None:
-    """Each shape is compiled once: rows, tokens and positions double, up to all slots and the whole cache."""
+    """Each shape is captured once: rows, tokens and positions double, up to all slots and the whole cache."""
     doubling = [2**power for power in range(10)]
     for rows, tokens, read in report["shapes"]:
         assert rows in (*doubling, 20)
         assert tokens == 1 or tokens // 16 in doubling
         assert read // 64 in doubling
     assert len(report["shapes"]) <= report["shapes on the CPU"]
-    assert len([shape for shape in report["shapes"] if shape[1] == 1]) <= 4 * 4
+    assert len([shape for shape in report["shapes"] if shape[1] == 1]) <= 6 * 4
+
+
+def test_requests_after_the_warm_up_need_no_other_shape(report: dict[str, Any]) -> None:
+    assert report["warm"]["later"] == []
+    assert report["warm"]["graphs"] > 0
+
+
+@needs_accelerator
+def test_a_real_accelerator_generates_the_tokens_of_the_cpu_in_float32(real_report: dict[str, Any]) -> None:
+    assert [] == real_report["different"]
+    assert (True, True) == (real_report["samples"], real_report["reused"] > 0)
+
+
+@needs_accelerator
+def test_a_real_accelerator_with_graphs_needs_no_other_shape_after_the_warm_up(real_report: dict[str, Any]) -> None:
+    if not real_report["graphs"]:
+        pytest.skip("the backend has no graphs")
+    assert real_report["warm"]["later"] == []

@@ -24,7 +24,7 @@ def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> Callable[[
     def script(output: str | list[int]) -> LocalEngine:
         ids = engine._checkpoint.tokenizer.encode(output).ids if isinstance(output, str) else output
         tokens = itertools.chain(ids, itertools.repeat(0))
-        monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(tokens)])
+        monkeypatch.setattr(engine._driver.sampler, "finish", lambda *_: [next(tokens)])
         return engine
 
     return script

@@ -217,6 +217,21 @@ class TestModelFailure:
         assert engine.alive
         driver._step_started_s = None
 
+    def test_the_preparation_of_a_pass_is_no_part_of_a_step(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        driver, now_s = engine._driver, time.monotonic()
+        with engine._runner.preparation:
+            driver._step_started_s = driver._working_s
+            monkeypatch.setattr(time, "monotonic", lambda: now_s + 1000)
+            assert (True, False) == (engine.alive, engine.dead)
+            monkeypatch.setattr(time, "monotonic", lambda: now_s + 4000)
+            assert (False, True) == (engine.alive, engine.dead)
+        assert (True, False) == (engine.alive, engine.dead)
+        monkeypatch.setattr(time, "monotonic", lambda: now_s + 4020)
+        assert (False, False) == (engine.alive, engine.dead)
+        driver._step_started_s = None
+
 
 class TestOneRequest:
     """An error that concerns one request ends only that request."""
@@ -286,7 +301,7 @@ class TestOneRequest:
         assert len(other) == 5
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
-    @pytest.mark.parametrize("method", ["sample", "reset_slot"])
+    @pytest.mark.parametrize("method", ["begin", "reset_slot"])
     def test_a_sampler_error_ends_no_other_answer(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
@@ -297,7 +312,7 @@ class TestOneRequest:
         def failing_for_one(first: Any, second: Any, *others: Any) -> Any:
             if method == "reset_slot" and others[0] == [1, 1]:
                 raise ZeroDivisionError
-            if method == "sample" and 1 in second:  # the slot of the second request
+            if method == "begin" and 1 in second:  # the slot of the second request
                 slots.extend(second)
                 raise ZeroDivisionError
             return original(first, second, *others)

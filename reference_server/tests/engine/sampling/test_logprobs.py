@@ -38,7 +38,7 @@ def logprobs(deltas: list[Delta]) -> list[TokenLogprob]:
 def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> LocalEngine:
     """Make the engine generate ids 0, 1, 2, ..."""
     ids = itertools.count()
-    monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(ids)])
+    monkeypatch.setattr(engine._driver.sampler, "finish", lambda *_: [next(ids)])
     return engine
 
 
@@ -110,7 +110,7 @@ def test_the_token_that_ends_an_answer_has_text_but_no_bytes(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = engine._checkpoint.tokenizer.token_to_id("<|im_end|>")
-    monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [end])
+    monkeypatch.setattr(engine._driver.sampler, "finish", lambda *_: [end])
     last = logprobs(run(engine, SamplingParams(skip_special_tokens=False, logprobs=0)))[-1]
     assert (last.text, last.data) == ("<|im_end|>", None)
 
@@ -121,7 +121,7 @@ def test_a_part_of_a_character_has_its_byte_and_a_replacement_character(
     # "ð", "Ł", "ĺ" and "Ģ" are the four bytes of an emoji in the byte-level alphabet.
     ids = [engine._checkpoint.tokenizer.token_to_id(token) for token in "ðŁĺĢ"]
     script = iter(ids)
-    monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(script)])
+    monkeypatch.setattr(engine._driver.sampler, "finish", lambda *_: [next(script)])
     deltas = run(engine, SamplingParams(max_tokens=4, logprobs=0))
     assert [logprob.data for logprob in logprobs(deltas)] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
     assert {logprob.text for logprob in logprobs(deltas)} == {"\ufffd"}
