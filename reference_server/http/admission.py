@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -21,8 +22,10 @@ JSON_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 SCHEME: Final = b"bearer"
 LARGE_BYTES: Final = 128 * 2**10
 """Size from which a body is large."""
+SLOW_TO_COPY_BYTES: Final = 2**20
+"""Size from which a copy of a body delays others noticeably."""
 MAX_HELD_BYTES: Final = 64 * 2**20
-"""Default limit of all bodies together: eight of the largest."""
+"""Least limit of all bodies together: eight of the largest without media."""
 
 
 class KeyCheck:
@@ -144,7 +147,8 @@ async def read_body(headers: Headers, receive: Receive, limit_bytes: int, add: C
         add(len(part))
         parts.append(part)
         if not message.get("more_body", False):
-            return b"".join(parts)
+            # The event loop delivers tokens to others, who would wait for the copy of megabytes.
+            return b"".join(parts) if read < SLOW_TO_COPY_BYTES else await asyncio.to_thread(b"".join, parts)
 
 
 def _too_large(limit_bytes: int) -> ApiError:

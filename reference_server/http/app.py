@@ -22,10 +22,17 @@ from reference_server.answer.response_fields import AnswerMetadata
 from reference_server.engine import UnusableGrammar
 from reference_server.errors import ApiError, error_response, overloaded_error, to_api_error
 from reference_server.http import pages
-from reference_server.http.admission import AdmissionSlots, BodyMemory, KeyCheck, check_content_type, read_body
+from reference_server.http.admission import (
+    MAX_HELD_BYTES,
+    AdmissionSlots,
+    BodyMemory,
+    KeyCheck,
+    check_content_type,
+    read_body,
+)
 from reference_server.http.delivery import collect, stream
 from reference_server.http.metrics import ServerMetrics
-from reference_server.http.request_media import RequestMedia
+from reference_server.http.request_media import THREADS, RequestMedia
 from reference_server.http.request_threads import RequestThreads
 from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
@@ -145,7 +152,7 @@ class ChatEndpoint:
             sampling_defaults=engine.sampling_defaults,
         )
         self._slots = AdmissionSlots(settings.max_in_flight)
-        self._bodies = BodyMemory()
+        self._bodies = BodyMemory(max(MAX_HELD_BYTES, THREADS * self._body_limit_bytes))
         self._threads = RequestThreads(engine.release_memory)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reference_server.settings import MediaSources
 
 THREADS: Final = 4
+"""Requests whose media are loaded at once."""
 
 
 class RequestMedia:
