@@ -21,7 +21,7 @@ LARGE_STEPS: Final = ("streamed", "streamed-large", "streamed-large-again")
 MIN_ARRIVALS: Final = 8
 """Times at which a stream must have arrived to be compared: fewer may be read at once by chance."""
 MIN_SPAN_S: Final = 0.1
-ALIKE: Final = 0.25
+ALIKE: Final = 0.5
 """Least part of the time of the other stream that a stream takes: the first one may have filled a cache."""
 AT_ONCE: Final = 0.1
 """Part of the time of the other stream within which nothing arrives bit by bit."""
@@ -76,7 +76,7 @@ def _lacks_its_end(whole: Exchange, other: Exchange) -> bool:
 def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream arrives bit by bit also if the request accepts gzip: compression does not hold it back.
 
-    Reported if a stream without gzip takes its time, and two with gzip take at least a quarter of it, but the text of
+    Reported if a stream without gzip takes its time, and two with gzip take at least half of it, but the text of
     both arrives all at once. Not judged if our own process stalled: the arrival times are then unknown.
     """
     yield from _held_back(exchanges, STREAMED_STEPS, "without gzip")
@@ -86,7 +86,7 @@ def coded_stream_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Contex
 def stream_of_a_large_request_arrives_bit_by_bit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream arrives bit by bit also if the request is large and has a stop string.
 
-    Reported if the stream of a small request takes its time, and those of two large ones take at least a quarter of
+    Reported if the stream of a small request takes its time, and those of two large ones take at least half of
     it, but the text of both arrives all at once. Not judged if our own process stalled: the arrival times are then
     unknown.
     """
