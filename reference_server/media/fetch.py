@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import socket
 import ssl
 import time
@@ -97,16 +98,16 @@ def _read(response: HTTPResponse, limit_bytes: int) -> bytes | str:
         raise MediaError("the answer of the URL is compressed")
     if response.length is not None and response.length > limit_bytes:
         raise _too_large(limit_bytes)
-    parts: list[bytes] = []
-    size = 0
-    while part := response.read(PART_BYTES):
-        size += len(part)
+    # Pages of its own: the allocator would keep those of a refused file for the thread that read it.
+    with mmap.mmap(-1, limit_bytes + 1) as pages, memoryview(pages) as buffer:
+        size = 0
+        while size <= limit_bytes and (count := response.readinto(buffer[size : size + PART_BYTES])):
+            size += count
         if size > limit_bytes:
             raise _too_large(limit_bytes)
-        parts.append(part)
-    if response.length:  # the server closed the connection before the end
-        raise MediaError("the answer of the URL is incomplete")
-    return b"".join(parts)
+        if response.length:  # the server closed the connection before the end
+            raise MediaError("the answer of the URL is incomplete")
+        return bytes(buffer[:size])
 
 
 def _abort(current: list[socket.socket]) -> None:
