@@ -39,7 +39,7 @@ from reference_server.request.chat_request import RequestReader
 from reference_server.request.media_parts import has_media
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -174,7 +174,7 @@ class ChatEndpoint:
     async def _accept(self, headers: Headers, receive: Receive) -> tuple[ChatRequest, Generation]:
         check_content_type(headers)
         with self._bodies.hold() as add:
-            body = await read_body(headers, receive, self._body_limit_bytes, add)
+            body = await self._read_body(headers, receive, add)
             request = await self._threads.run(len(body), self._read(body), receive)
             messages = await self._load_media(request.messages, receive)
             prompt = await self._threads.run(len(body), self._encode(request, messages), receive)
@@ -187,6 +187,14 @@ class ChatEndpoint:
             return answered, self._metrics.measure(self._engine.submit(prompt, request.params))
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
+
+    async def _read_body(self, headers: Headers, receive: Receive, add: Callable[[int], None]) -> bytes:
+        try:
+            return await read_body(headers, receive, self._body_limit_bytes, add)
+        except (ApiError, ClientDisconnect):
+            if self._bodies.held_bytes:  # megabytes may have been read
+                self._threads.schedule_release()
+            raise
 
     async def _load_media(self, messages: list[dict[str, Any]], receive: Receive) -> list[dict[str, Any]]:
         """Return the messages with decoded media."""
