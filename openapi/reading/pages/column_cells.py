@@ -26,6 +26,8 @@ FEWEST: Final = 2
 """How many cells must not be empty: one alone does not show a kind."""
 SHARE: Final = 0.8
 """Of the cells that are not empty, how many must be of the kind."""
+FLAGS: Final = frozenset({"yes", "no", "y", "n", "✓", "✗", "是", "否"})
+"""Cells that answer a question, which only the header asks."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[_.-][a-z0-9_]+|\[\]|[A-Z]\w*)*(?:\s*\(?(?:required|optional)\)?|\*)?")
 _EXAMPLES: Final = re.compile(r"\b(?:examples?|samples?|e\.g|such as)\b|示例|例子", re.IGNORECASE)
 
@@ -54,6 +56,11 @@ def list_values(headers: Sequence[str], columns: Sequence[Column], body: Grid) -
         for at in _unknown(columns)
         if not _EXAMPLES.search(headers[at]) and _share(_texts(body, at), _is_value) >= SHARE
     ]
+
+
+def list_flags(columns: Sequence[Column], body: Grid) -> list[int]:
+    """Return the unknown columns whose cells are yes and no."""
+    return [at for at in _unknown(columns) if _share(_texts(body, at), lambda text: text.lower() in FLAGS) >= SHARE]
 
 
 def _unknown(columns: Sequence[Column]) -> list[int]:

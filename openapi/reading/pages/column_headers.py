@@ -75,7 +75,11 @@ _HINTS: tuple[tuple[Column, str], ...] = (
         rf"\b(?:defaults?|presets?|falls?[- ]?backs?(?: to)?|{ABSENT}|(?:leave|leaving) (?:it )?out|omitting it|absence"
         r"|standard value|initial value)\b|默认|缺省",
     ),
-    ("required", r"\b(?:required|mandatory|optional|presence)\b|必选|必填|必须"),
+    (
+        "required",
+        r"\b(?:required|mandatory|optional|presence|needed|compulsory|obligatory|must be (?:sent|given|present|set))\b"
+        r"|必选|必填|必须",
+    ),
     ("minimum", r"\b(?:min|minimum|at least|lowest|smallest)\b|最小"),
     ("maximum", r"\b(?:max|maximum|at most|highest|largest)\b|最大"),
     ("range", r"\b(?:range|bounds?|interval)\b|范围"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openapi.reading.grammar.answers import parse_answer
 from openapi.reading.grammar.clauses import read_text
 from openapi.reading.grammar.vocabulary import NUMBER, normalize
-from openapi.reading.pages.column_cells import list_values, recognize_names, recognize_types
+from openapi.reading.pages.column_cells import list_flags, list_values, recognize_names, recognize_types
 from openapi.reading.pages.column_headers import guess_column, parse_column
 from openapi.reading.pages.row import DASHES, Cell, Item
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 READ_AS = "its cells are {0}, so the column is read as {0}: confirm that"
 VALUES = "its cells are values, and the header does not say of what: they are not read; state defaults by hand"
+FLAGGED = (
+    "its cells are yes and no, and the header does not say to what: they are not read; state what is required by hand"
+)
 NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
 _LEADS: dict[Column, str] = {
@@ -82,6 +85,8 @@ def recognize_columns(headers: Sequence[str], body: Sequence[Sequence[Cell | Non
         doubts.append((headers[at], READ_AS.format("names of parameters")))
     if "default" not in columns:
         doubts += [(headers[at], VALUES) for at in list_values(headers, columns, body)]
+    if {"required", "omissible"}.isdisjoint(columns):
+        doubts += [(headers[at], FLAGGED) for at in list_flags(columns, body)]
     has_facts = set(columns) - {"name", "other", "prose"}
     is_about_parameters = "name" in columns and (has_facts or "prose" in columns) and len(columns) > 1
     return RecognizedColumns(tuple(columns), tuple(doubts)) if is_about_parameters else None
