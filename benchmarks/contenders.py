@@ -79,9 +79,15 @@ def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Benchma
         )
 
 
+def child_environment() -> dict[str, str]:
+    """Return the environment of a child that imports this tree first, and then what this process can import."""
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "HF_HUB_OFFLINE": "1"}
+
+
 @contextmanager
 def _process(command: Sequence[str], errors: IO[str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    environment = child_environment() | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(  # noqa: S603 - our own arguments
         command, env=environment, stdout=subprocess.PIPE, stderr=errors or subprocess.DEVNULL, text=True
     ) as process:

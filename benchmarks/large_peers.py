@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from benchmarks.contenders import HOST, ROOT
+from benchmarks.contenders import HOST, child_environment
 from benchmarks.streams import BenchmarkError, BenchmarkTarget
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def started(peer: Peer, bytecode: Path) -> Iterator[StartedPeer]:
 
     bytecode: folder for compiled modules, as installed packages have them.
     """
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment = child_environment() | {"PYTHONPYCACHEPREFIX": str(bytecode)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.monotonic()
     with (

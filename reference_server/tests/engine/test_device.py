@@ -23,9 +23,10 @@ needs_accelerator = pytest.mark.skipif(not torch.accelerator.is_available(), rea
 
 def _report(checkpoint: Path, kind: str) -> dict[str, Any]:
     """Return the report of a separate process, because the simulation changes a process permanently."""
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     result = subprocess.run(
         [sys.executable, "-m", "reference_server.tests.engine.device_report", str(checkpoint), kind],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(places), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
