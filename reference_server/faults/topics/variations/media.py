@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.decorators import variation
 from reference_server.faults.hooks import Refusal
-from reference_server.faults.topics.media import (
+from reference_server.faults.topics.media.parts import (
     IMAGES,
     KINDS,
     MEDIA,
-    URLS,
     count_parts,
     edit_parts,
-    fetches,
     is_part,
     takes,
     takes_media,
 )
+from reference_server.faults.topics.media.urls import URLS, fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,1 @@
+"""Faults of servers that take images, videos and audio, by where a request has its files."""
