@@ -165,6 +165,24 @@ def _group_demanded(contract: Contract, checks: Mapping[str, Check]) -> _Demande
     return _Demanded(tuple(conditions.values()), by_subject)
 
 
+def find_covered(
+    rows: Collection[Requirement], contract: Contract, scenarios: Collection[Scenario], checks: Mapping[str, Check]
+) -> frozenset[str]:
+    """Return the ids of those requirements, about no single parameter, that a step of the scenarios exercises."""
+    asked = _group_demanded(contract, {row.id: checks[row.id] for row in rows})
+    open_conditions = dict(enumerate(asked.by_condition))
+    covered: set[str] = set()
+    for scenario in scenarios:
+        for place, (on, judging) in list(open_conditions.items()):
+            steps = scenario.steps if on.in_scenario(scenario.id) else ()
+            for step in steps:
+                if on.applies_to(scenario, step, contract):
+                    covered.update(row.id for _, check, row in judging if not _is_pruned(row, check, scenario, step))
+            if covered.issuperset(row.id for _, _, row in judging):
+                del open_conditions[place]
+    return frozenset(covered)
+
+
 def _assertions(contract: Contract, scenario: Scenario, demanded: _Demanded) -> Iterator[Assertion]:
     is_pruned = any(step.pruned for step in scenario.steps)
     conditions = [(on, rows) for on, rows in demanded.by_condition if on.in_scenario(scenario.id)]

@@ -12,7 +12,7 @@ from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
 from conformance.plan.depth import limit_plan
-from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
+from conformance.plan.plan import find_covered, make_plan, require_known_topics, require_matches, shows
 from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, prompt_parts, written
 from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
@@ -74,10 +74,11 @@ def _draft(
     if undeclared and plan.uncovered:
         # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
         everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "")
-        complete = draft(contract, everything)
-        remaining = {*complete.uncovered, *(row for row, _ in complete.left_out)}
-        uncovered = tuple(row for row in plan.uncovered if row in remaining)
-        inapplicable = tuple(row for row in plan.uncovered if row not in remaining)
+        complete = narrow_contract(contract, everything)
+        all_scenarios = list_scenarios(contract, complete, everything)
+        covered = find_covered(plan.uncovered, complete, all_scenarios, by_id)
+        uncovered = tuple(row for row in plan.uncovered if row.id not in covered)
+        inapplicable = tuple(row for row in plan.uncovered if row.id in covered)
         plan = replace(plan, uncovered=uncovered, inapplicable=inapplicable)
     plan = replace(plan, unjudged=list_unjudged(plan))
     plan = _explain_uncovered(plan) if plan.uncovered else plan

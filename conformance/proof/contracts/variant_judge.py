@@ -14,7 +14,15 @@ from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import capabilities_from_description
-from conformance.proof.contracts.variant_scenarios import choose, find_scenarios, matches, narrow, sample_changed
+from conformance.proof.contracts.variant_scenarios import (
+    IndexedPlan,
+    choose,
+    find_scenarios,
+    index_plan,
+    matches,
+    narrow,
+    sample_changed,
+)
 from conformance.proof.kill import TIMING_CHECKS, find_kills
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome, build_report
@@ -78,19 +86,20 @@ class VariantJudge:
     def __init__(self, host: RunningFaultHost, *, thorough: bool = False) -> None:
         self._host = host
         self._thorough = thorough
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, IndexedPlan] = {}
 
     async def judge(self, variant: Variant) -> VariantResult:
         """Judge the server of a variant and that of its dialect by the contract of the variant."""
         contract = await asyncio.to_thread(variant.build)
         unperturbed = await self._plan_of_dialect(variant.dialect)
         name = VARIANT + variant.to_text()
-        plan = await self._draft(name, contract)
-        sent = plan if self._thorough else narrow(plan, sample_changed(variant, plan, unperturbed))
+        indexed = await self._draft(name, contract)
+        plan = indexed.plan
+        sent = plan if self._thorough else narrow(plan, sample_changed(variant, indexed, unperturbed))
         rows, requests = await _report(self._host, name, sent, plan)
-        lacking = {capability.name for capability in unperturbed.undeclared}
+        lacking = {capability.name for capability in unperturbed.plan.undeclared}
         shown_by = [
-            (item, find_scenarios(item, plan))
+            (item, find_scenarios(item, indexed))
             for item in variant.perturbations
             if item.lacks not in lacking  # what both servers lack does not tell them apart
         ]
@@ -115,12 +124,12 @@ class VariantJudge:
             requests += sent
         return tuple(item for item, _ in missed), requests
 
-    async def _plan_of_dialect(self, dialect: str) -> Plan:
+    async def _plan_of_dialect(self, dialect: str) -> IndexedPlan:
         if dialect not in self._plans:
             self._plans[dialect] = await self._draft(dialect, load_contract(dialect))
         return self._plans[dialect]
 
-    async def _draft(self, name: str, contract: Contract) -> Plan:
+    async def _draft(self, name: str, contract: Contract) -> IndexedPlan:
         description = await _fetch_description(self._host, name, contract)
         return await asyncio.to_thread(_draft, contract, description, key=contract.auth == "bearer")
 
@@ -137,11 +146,11 @@ async def _fetch_description(host: RunningFaultHost, name: str, contract: Contra
     return description
 
 
-def _draft(contract: Contract, description: object, *, key: bool) -> Plan:
+def _draft(contract: Contract, description: object, *, key: bool) -> IndexedPlan:
     capabilities = capabilities_from_description(contract, description)
     if capabilities is None:
         raise HarnessError(f"the server of a variant of {contract.name} has no description")
-    return draft(contract, capabilities.with_key(contract, key=key))
+    return index_plan(draft(contract, capabilities.with_key(contract, key=key)))
 
 
 async def _report(host: RunningFaultHost, name: str, sent: Plan, complete: Plan) -> tuple[list[str], int]:
