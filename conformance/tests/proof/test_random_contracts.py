@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -13,23 +12,20 @@ from click.testing import CliRunner
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.contracts.contracts_command import command
 from conformance.proof.contracts.variant_judge import VariantResult, shrink
-from conformance.proof.contracts.variant_scenarios import find_scenarios, sample_changed
+from conformance.proof.contracts.variant_scenarios import IndexedPlan, find_scenarios, index_plan, sample_changed
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations
 from openapi.perturbation.perturbation import Perturbation, Variant
 
-if TYPE_CHECKING:
-    from conformance.plan.plan import Plan
-
 DIALECTS = ("mindie-2.3", "openai", "ovms-2024")
 
 
-def plan_for(variant: Variant) -> Plan:
+def plan_for(variant: Variant) -> IndexedPlan:
     """The plan for a server of a variant."""
     contract = variant.build()
     declared = frozenset(contract.capabilities) - variant.lacking
-    return draft(contract, DeclaredCapabilities(declared, variant.lacking, "a test"))
+    return index_plan(draft(contract, DeclaredCapabilities(declared, variant.lacking, "a test")))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -50,11 +46,11 @@ def test_the_scenarios_that_a_perturbation_changes_are_sent_and_few_others() -> 
     variant = draw_variant("ovms-2024", 7)
     before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
     sent = sample_changed(variant, plan, before)
-    known = {scenario.id: scenario for scenario in before.scenarios}
-    changed = {scenario.id for scenario in plan.scenarios if known.get(scenario.id) != scenario}
+    known = {scenario.id: scenario for scenario in before.plan.scenarios}
+    changed = {scenario.id for scenario in plan.plan.scenarios if known.get(scenario.id) != scenario}
     assert changed
     assert changed <= sent
-    assert len(sent) < len(plan.scenarios) / 2
+    assert len(sent) < len(plan.plan.scenarios) / 2
 
 
 def test_a_failure_shrinks_to_the_perturbation_that_causes_it() -> None:
