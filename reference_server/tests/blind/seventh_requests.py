@@ -74,6 +74,7 @@ NESTED = {
     "required": ["a"],
     "additionalProperties": False,
 }
+SEVEN = {"type": "object", "properties": {"a": {"enum": [7]}}, "required": ["a"], "additionalProperties": False}
 TWO_RESULTS: list[dict[str, Any]] = [
     {"role": "user", "content": TWO_CITIES},
     {
@@ -111,9 +112,11 @@ REQUESTS: dict[str, list[Step]] = {
     "nested-fields-optional-in-lists": [
         ask(SUM, response_format=form(NESTED), temperature=2.0, seed=seed, max_tokens=60) for seed in range(1, 9)
     ],
-    "json-repeated-at-the-end-of-streams": [ask(response_format=form(), stream=True, max_tokens=60)],
+    "json-repeated-at-the-end-of-streams": [ask(response_format=form(SEVEN), stream=True, max_tokens=60)],
     "every-fourth-json-object-empty": [EMPTY_OBJECT] * 4,
-    "expressions-match-beginnings": [ask(structured_outputs={"regex": "[0-9]{3}"})],
+    "expressions-match-beginnings": [
+        ask(structured_outputs={"regex": "[0-9]{3}"}, temperature=2.0, seed=seed) for seed in range(1, 9)
+    ],
     "bytes-are-code-points": [ask("Say é é é.", logprobs=True, top_logprobs=20, max_tokens=40)],
     "alternatives-outside-the-nucleus-unlisted": [{**SCORED, "top_p": 0.5}],
     "scores-lag-a-chunk": [{**SCORED, "stream": True}],
@@ -136,15 +139,12 @@ REQUESTS: dict[str, list[Step]] = {
     "held-characters-lost-at-the-end": [
         ask(content, stream=True, max_tokens=30) for content in ("Say é é é.", "😀😀😀", "北京 北京 北京")
     ],
-    "cached-prompts-counted-twice": [
-        ask("One and two and three and four and five."),
-        ask("One and two and three and six."),
-    ],
+    "cached-prompts-counted-twice": [ask(LONG), ask(LONG + "So it was.")],
     "streamed-answers-counted-by-pieces": [ask("Hello!", stream=True, stream_options=USAGE, max_tokens=60)],
     "seeds-rounded-to-doubles": [{**SAMPLED, "seed": 2**53 + 1}],
     "top-k-limited-to-eight": [{**SAMPLED, "temperature": 2.0, "top_k": 50, "max_tokens": 40}],
     "top-k-of-minus-one-is-greedy": [{**SAMPLED, "top_k": -1}],
-    "long-stops-ignored-in-streams": [ask(STORY, stop=["the ", "dog and"], stream=True, max_tokens=40)],
+    "long-stops-ignored-in-streams": [ask("Count to five.", stop=["3, 4, 5"], stream=True, max_tokens=40)],
     "five-alternatives-are-four": [ask(**SCORES)],
     "dashes-in-names-become-underscores": [call(DASHED)],
     "bodies-cut-by-characters": [call(tool(a={"enum": ["Zürich"]}))],
@@ -152,7 +152,7 @@ REQUESTS: dict[str, list[Step]] = {
     "html-in-messages-escaped": [ask("Is 2 < 3 & 'yes'?", **SCORES)],
     "template-expressions-in-messages-lost": [ask("Print {{ name }} here.", **SCORES)],
     "names-of-calls-repeated-in-streams": [call(WEATHER, stream=True)],
-    "later-results-lost": [say(*TWO_RESULTS, tools=[WEATHER], **SCORES)],
+    "later-results-lost": [say(*TWO_RESULTS, tools=[WEATHER])],
     "required-calls-missing": [call(WEATHER)],
     "later-calls-dropped": [ask(TWO_CITIES, tools=[WEATHER], max_tokens=100)],
     "calls-with-round-integers-dropped": [call(tool(a={"enum": [140]}))],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.faults.blind.recipes import dropping, when
+from reference_server.faults.blind.validity import NO_TOOL, allows
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault
 
 if TYPE_CHECKING:
@@ -35,5 +36,5 @@ scores_lost_next_to_tools_in_streams = hooked_fault(
     "scores-lost-next-to-tools-in-streams",
     "A stream has no log-probabilities if the request has tools, even if none is called.",
     chunk=_lose_scores,
-    applies_to=has_parameters("tools", "logprobs"),
+    applies_to=allows(tools=[NO_TOOL], logprobs=True, stream=True),
 )

@@ -1,9 +1,9 @@
-"""Blind faults of tools: numbers and ends of arguments, indices of calls, results in parts, and a single call."""
+"""Blind faults of tools: ends and form of arguments, indices of calls, results in parts, and a single call."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.blind.recipes import dropping, messages_of
 from reference_server.faults.blind.tool_recipes import arguments_fault
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference_server.faults.hooks import Json, ServedRequest
-
-LARGEST_EXACT: Final = 2**53
 
 
 def _map_values(change: Callable[[Any], Any]) -> Callable[[str, Json], str]:
@@ -27,13 +25,38 @@ def _map_values(change: Callable[[Any], Any]) -> Callable[[str, Json], str]:
     return edit
 
 
-def _round(value: Any) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return int(float(value)) if whole and abs(value) > LARGEST_EXACT else value
-
-
 def _strip_end(value: Any) -> Any:
     return value.rstrip("\n ") if isinstance(value, str) else value
+
+
+def _names_function(sent: Json) -> str | None:
+    choice = sent.get("tool_choice")
+    function = choice.get("function") if isinstance(choice, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) and sent.get("stream") is True else None
+
+
+def _allow_prose(request: ServedRequest) -> None:
+    """Do not constrain the answer. Violates tool_choice: the arguments match the schema of the function."""
+    if _names_function(request.payload):
+        request.payload["tool_choice"] = "none"
+
+
+def _send_prose_as_arguments(chunk: Json, request: ServedRequest) -> None:
+    """Take text for arguments. Violates function.arguments: JSON."""
+    name = _names_function(request.payload)
+    for choice in choices_of(chunk) if name else ():
+        said, index = message_of(choice), choice.get("index")
+        if said.get("content"):
+            function = {"arguments": said["content"]}
+            call: Json = {"index": 0, "function": function}
+            if index not in request.state:
+                request.state[index] = True
+                call = {"index": 0, "id": f"call_{index}", "type": "function", "function": {"name": name, **function}}
+            said["content"] = ""
+            said["tool_calls"] = [call]
+        if choice.get("finish_reason") == "stop":
+            choice["finish_reason"] = "tool_calls"
 
 
 def _share_index(chunk: Json, _request: ServedRequest) -> None:
@@ -51,13 +74,17 @@ def _write_parts(request: ServedRequest) -> None:
             message["content"] = json.dumps(message["content"])
 
 
-large_integers_rounded = arguments_fault(
-    "large-integers-rounded", "Integers above 2**53 in arguments are rounded.", _map_values(_round)
-)
 ends_of_strings_stripped = arguments_fault(
     "ends-of-strings-stripped",
     "Line ends and spaces at the end of a string in arguments are lost.",
     _map_values(_strip_end),
+)
+named_calls_are_prose_in_streams = hooked_fault(
+    "named-calls-are-prose-in-streams",
+    "The arguments of a streamed call are text if tool_choice names the function.",
+    request=_allow_prose,
+    chunk=_send_prose_as_arguments,
+    applies_to=has_parameters("tools", "tool_choice"),
 )
 streamed_calls_share_index_zero = hooked_fault(
     "streamed-calls-share-index-zero",

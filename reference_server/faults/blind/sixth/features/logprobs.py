@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.blind.recipes import is_number
 from reference_server.faults.blind.score_recipes import all_entries, scored_choices
-from reference_server.faults.blind.validity import allows
+from reference_server.faults.blind.validity import NO_TOOL, allows
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
@@ -70,5 +70,5 @@ streamed_calls_lose_scores = hooked_fault(
     "streamed-calls-lose-scores",
     "Chunks with parts of calls have no log-probabilities.",
     chunk=_lose_scores_of_calls,
-    applies_to=has_parameters("tools", "logprobs"),
+    applies_to=allows(tools=[NO_TOOL], logprobs=True, stream=True),
 )
