@@ -18,7 +18,7 @@ def _repeat_names(chunk: Json, request: ServedRequest) -> None:
     """Send the name with each piece. Violates function.name, which clients join like the arguments."""
     for choice in choices_of(chunk):
         for call in message_of(choice).get("tool_calls") or ():
-            function, key = call.get("function") or {}, (choice.get("index"), call.get("index"))
+            function, key = call.get("function") or {}, f"{choice.get('index')} {call.get('index')}"
             if function.get("name"):
                 request.state[key] = function["name"]
             elif key in request.state:

@@ -46,7 +46,7 @@ def _send_prose_as_arguments(chunk: Json, request: ServedRequest) -> None:
     """Take text for arguments. Violates function.arguments: JSON."""
     name = _names_function(request.payload)
     for choice in choices_of(chunk) if name else ():
-        said, index = message_of(choice), choice.get("index")
+        said, index = message_of(choice), str(choice.get("index"))
         if said.get("content"):
             function = {"arguments": said["content"]}
             call: Json = {"index": 0, "function": function}

@@ -25,10 +25,10 @@ def _count_last_choice(chunk: Json, request: ServedRequest) -> None:
     if not (isinstance(number, int) and is_whole(number, 2, MOST)):
         return
     for choice in choices_of(chunk):
-        index = choice.get("index")
+        index = str(choice.get("index"))
         request.state[index] = request.state.get(index, 0) + (choice.get("finish_reason") is None)
     if isinstance(usage, dict) and not chunk.get("choices"):
-        usage["completion_tokens"] = request.state.get(number - 1, 0)
+        usage["completion_tokens"] = request.state.get(str(number - 1), 0)
         usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
 
 

@@ -26,7 +26,7 @@ def _hide_content(answer: Json, request: ServedRequest) -> None:
 def _leave_tags(chunk: Json, request: ServedRequest) -> None:
     """Send the closing tag. Violates delta.content: the answer without the reasoning."""
     for choice in choices_of(chunk):
-        said, index = message_of(choice), choice.get("index")
+        said, index = message_of(choice), str(choice.get("index"))
         if thoughts_of(said):
             request.state[index] = True
         elif said.get("content") and request.state.pop(index, False):

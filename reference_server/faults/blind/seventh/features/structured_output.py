@@ -34,7 +34,7 @@ def _repeat_json(chunk: Json, request: ServedRequest) -> None:
     if _form_type(request.payload) != "json_schema":
         return
     for choice in choices_of(chunk):
-        said, index = message_of(choice), choice.get("index")
+        said, index = message_of(choice), str(choice.get("index"))
         text = request.state.get(index, "") + (said.get("content") or "")
         request.state[index] = text
         if choice.get("finish_reason") == "stop" and text:
@@ -42,7 +42,7 @@ def _repeat_json(chunk: Json, request: ServedRequest) -> None:
 
 
 def _make_empty() -> Hooks:
-    """Lose a text now and then. Violates json_object: the answer is JSON."""
+    """Lose the text now and then. Violates json_object: the answer is JSON."""
     is_turn = every(EMPTY_EVERY)
 
     def empty(answer: Json, request: ServedRequest) -> None:

@@ -23,7 +23,7 @@ def _lose_beginning(chunk: Json, request: ServedRequest) -> None:
     if _form_type(request.payload) != "json_schema":
         return
     for choice in choices_of(chunk):
-        said, index = message_of(choice), choice.get("index")
+        said, index = message_of(choice), str(choice.get("index"))
         if said.get("content") and index not in request.state:
             request.state[index] = True
             said["content"] = ""
