@@ -205,3 +205,11 @@ def test_every_blind_fault_changes_a_response(name: str, request: pytest.Fixture
     honest, faulty = (asyncio.run(_ask_all(router, dialect, fault, steps)) for fault in (FAULTLESS, name))
     assert len(honest) == len(faulty)
     assert honest != faulty
+
+
+def test_a_model_after_a_conversation_answers_prompts_with_media(vision_router: FaultRouter) -> None:
+    names = [name for name, fault in blind_faults().items() if fault.benign and name.startswith("model-after-")]
+    asked = [sixth_requests.show(sixth_requests.RED_IMAGE)]
+    replies = [asyncio.run(_ask_all(vision_router, "mindie-2.3", name, asked)) for name in names]
+    assert [reply[0][0] for reply in replies] == [200] * len(names)
+    assert names

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi.description.media_forms import media_forms
 from reference_server.engine.media import Media
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     MessagesEdit = Callable[[list[Json]], list[Json]]
 
-BASE64_MARK = ";base64,"
+BASE64_MARK: Final = ";base64,"
 
 
 class MediaEngine:
@@ -113,12 +114,16 @@ def counts_media(request: ServedRequest) -> int:
     return sum(1 for _ in media_parts(request))
 
 
-def file_in(location: str) -> bytes | None:
-    """Return the file in a data URL; None for another location."""
+def picture_in(location: str) -> Any:
+    """Return the picture in a data URL, as an image of Pillow; None for another location or another file."""
+    from PIL import Image, UnidentifiedImageError
+
     head, mark, data = location.partition(BASE64_MARK)
+    if not mark or not head.startswith("data:"):
+        return None
     try:
-        return b64decode(data) if mark and head.startswith("data:") else None
-    except ValueError:
+        return Image.open(io.BytesIO(b64decode(data)))
+    except (ValueError, UnidentifiedImageError):
         return None
 
 

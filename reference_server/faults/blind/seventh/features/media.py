@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,9 +10,9 @@ from reference_server.engine.media import Media
 from reference_server.faults.blind.media_recipes import (
     change_media,
     change_parts,
-    file_in,
     media_fault,
     media_parts,
+    picture_in,
     takes,
     with_frames,
     with_samples,
@@ -92,15 +91,9 @@ def _make_colliding_cache() -> Callable[[list[Json]], list[Json]]:
 
 def _fail_for_small_images(request: ServedRequest) -> CannedResponse | None:
     """Fail for few pixels. No document has a least size of images."""
-    from PIL import Image, UnidentifiedImageError
-
-    for _, location in media_parts(request):
-        try:
-            if min(Image.open(io.BytesIO(file_in(location) or b"")).size) < SMALLEST_SIDE:
-                return fail(request)
-        except UnidentifiedImageError:
-            continue
-    return None
+    pictures = [picture_in(location) for _, location in media_parts(request)]
+    small = any(picture is not None and min(picture.size) < SMALLEST_SIDE for picture in pictures)
+    return fail(request) if small else None
 
 
 def _refuse_jpg(request: ServedRequest) -> CannedResponse | None:

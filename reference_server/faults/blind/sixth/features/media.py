@@ -12,9 +12,9 @@ from reference_server.faults.blind.media_recipes import (
     change_media,
     change_parts,
     counts_media,
-    file_in,
     media_fault,
     media_parts,
+    picture_in,
     replace_file,
     takes,
     with_frames,
@@ -67,15 +67,9 @@ def _slow_down(media: Media) -> Media:
 
 def _show_transparent_pixels(request: ServedRequest) -> None:
     """Drop opacity. Violates what an image shows: a pixel without opacity has no colour of its own."""
-    from PIL import Image, UnidentifiedImageError
-
     for part, location in list(media_parts(request)):
-        file = file_in(location)
-        try:
-            picture = Image.open(io.BytesIO(file or b""))
-        except UnidentifiedImageError:
-            continue
-        if picture.mode in RAW_MODES:
+        picture = picture_in(location)
+        if picture is not None and picture.mode in RAW_MODES:
             written = io.BytesIO()
             picture.convert("RGB").save(written, "PNG")
             replace_file(request, part, written.getvalue(), "image/png")
@@ -83,15 +77,8 @@ def _show_transparent_pixels(request: ServedRequest) -> None:
 
 def _fail_for_grey_images(request: ServedRequest) -> CannedResponse | None:
     """Fail for one channel. Violates the formats of images, of which grey ones are a kind."""
-    from PIL import Image, UnidentifiedImageError
-
-    for _, location in media_parts(request):
-        try:
-            if Image.open(io.BytesIO(file_in(location) or b"")).mode == "L":
-                return fail(request)
-        except UnidentifiedImageError:
-            continue
-    return None
+    pictures = [picture_in(location) for _, location in media_parts(request)]
+    return fail(request) if any(picture is not None and picture.mode == "L" for picture in pictures) else None
 
 
 def _count_text_only(chunk: Json, request: ServedRequest) -> None:
