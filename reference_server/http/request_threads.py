@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Event
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -39,7 +40,9 @@ class RequestThreads:
         if size < LARGE_BYTES:
             return await asyncio.to_thread(_run, stages, Event())
         left = Event()
-        working = asyncio.get_running_loop().run_in_executor(self._large, _run, stages, left)
+        # In the context of the request, as `to_thread` does: it names the engine of a server that has several.
+        run = copy_context().run
+        working = asyncio.get_running_loop().run_in_executor(self._large, run, _run, stages, left)
         leaving = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -23,6 +23,10 @@ from reference_server.tests.blind import (
     fourth_requests,
     fourth_variation_requests,
     second_requests,
+    seventh_requests,
+    seventh_variation_requests,
+    sixth_requests,
+    sixth_variation_requests,
     third_requests,
     third_variation_requests,
     variation_requests,
@@ -37,6 +41,8 @@ REQUESTS = {
     "third": {**third_requests.REQUESTS, **third_variation_requests.REQUESTS},
     "fourth": {**fourth_requests.REQUESTS, **fourth_variation_requests.REQUESTS},
     "fifth": {**fifth_requests.REQUESTS, **fifth_variation_requests.REQUESTS},
+    "sixth": {**sixth_requests.REQUESTS, **sixth_variation_requests.REQUESTS},
+    "seventh": {**seventh_requests.REQUESTS, **seventh_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -174,10 +180,36 @@ def router() -> Iterator[FaultRouter]:
     engine.close()
 
 
+@pytest.fixture(scope="module")
+def vision_router() -> Iterator[FaultRouter]:
+    """The same servers, of a model that takes media."""
+    pytest.importorskip("PIL", reason="decoding needs the extra `media`")
+    pytest.importorskip("av", reason="decoding needs the extra `media`")
+    from reference_server.engine import LocalEngine
+    from reference_server.tiny.vision import VISION_CHECKPOINT
+
+    engine = LocalEngine.load(VISION_CHECKPOINT, device="cpu", slots=20)
+    yield FaultRouter(engine, KEY)
+    engine.close()
+
+
+def _has_media(steps: list[Any]) -> bool:
+    return any(f'"type": "{kind}"' in json.dumps(steps) for kind in ("image_url", "video_url", "input_audio"))
+
+
 @pytest.mark.parametrize("name", sorted(blind_faults()))
-def test_every_blind_fault_changes_a_response(name: str, router: FaultRouter) -> None:
+def test_every_blind_fault_changes_a_response(name: str, request: pytest.FixtureRequest) -> None:
     dialect = next(dialect for dialect in DIALECTS if name in known_faults(dialect))
     steps = REQUESTS[blind_faults()[name].origin][name]
+    router: FaultRouter = request.getfixturevalue("vision_router" if _has_media(steps) else "router")
     honest, faulty = (asyncio.run(_ask_all(router, dialect, fault, steps)) for fault in (FAULTLESS, name))
     assert len(honest) == len(faulty)
     assert honest != faulty
+
+
+def test_a_model_after_a_conversation_answers_prompts_with_media(vision_router: FaultRouter) -> None:
+    names = [name for name, fault in blind_faults().items() if fault.benign and name.startswith("model-after-")]
+    asked = [sixth_requests.show(sixth_requests.RED_IMAGE)]
+    replies = [asyncio.run(_ask_all(vision_router, "mindie-2.3", name, asked)) for name in names]
+    assert [reply[0][0] for reply in replies] == [200] * len(names)
+    assert names

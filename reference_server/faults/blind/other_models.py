@@ -69,8 +69,9 @@ class PrefixedEngine:
         return getattr(self._engine, name)
 
     def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
-        """Submit the prompt after the conversation, if the answer does not contain the prompt."""
-        if params.includes_prompt or params.truncate_prompt_tokens or len(prompt) > LONGEST_PREFIXED:
+        """Submit the prompt after the conversation, if it has no media and the answer does not contain it."""
+        has_media = bool(getattr(prompt, "named", ()))  # a copy of such a prompt would not keep its media
+        if has_media or params.includes_prompt or params.truncate_prompt_tokens or len(prompt) > LONGEST_PREFIXED:
             return self._engine.submit(prompt, params)
         return PrefixedGeneration(self._engine.submit([*self._prefix, *prompt], params), len(prompt))
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 GREETING = [{"role": "user", "content": "Hello"}]
+NO_TOOL = {"type": "function", "function": {"name": "wait", "parameters": {"type": "object", "properties": {}}}}
+"""A tool without parameters."""
 
 
 def allows(**fields: Any) -> Callable[[Contract], bool]:

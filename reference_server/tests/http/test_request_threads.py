@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -12,6 +14,7 @@ import pytest
 from openapi.contract.contract import load
 from reference_server.errors import ApiError
 from reference_server.http.admission import LARGE_BYTES, BodyMemory
+from reference_server.http.request_threads import RequestThreads
 from reference_server.request.chat_request import MAX_VALUES, parse_body
 from reference_server.settings import Settings
 from reference_server.tests.app_client import body
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 PATH = "/v1/chat/completions"
 LARGE = "x" * LARGE_BYTES
 HOPELESS = "hopeless " * 450_000
+NAME: ContextVar[str] = ContextVar("NAME", default="another")
 
 
 class BlockedEngine(ScriptedEngine):
@@ -62,6 +66,18 @@ def test_small_requests_are_answered_beside_large_ones_which_end_with_their_clie
         assert httpx.post(url, json=body(LARGE + "x"), timeout=PATIENCE_S).status_code == 200
         assert engine.memory_released.wait(PATIENCE_S)
     assert engine.checks == [len(LARGE), len(LARGE) + 1]
+
+
+def test_a_body_of_any_size_is_read_in_the_context_of_its_request() -> None:
+    async def never() -> dict[str, str]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def read(size: int) -> str:
+        NAME.set("its own")
+        return await RequestThreads(lambda: None).run(size, (NAME.get() for _ in range(1)), never)
+
+    assert [asyncio.run(read(size)) for size in (1, LARGE_BYTES)] == ["its own", "its own"]
 
 
 def test_a_hopeless_prompt_is_refused_by_counting(tiny_engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
