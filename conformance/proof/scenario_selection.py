@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Selection = Callable[[Sequence[Scenario]], frozenset[str]]
 
 ALL: Final = "*"  # stands for all scenarios if no part of them is enough
-SAMPLE_SIZE: Final = 3
+SAMPLE_SIZE: Final = 1
 
 
 def select_all(scenarios: Sequence[Scenario]) -> frozenset[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Requests = Mapping[str, frozenset[object]]
 
 CONCURRENT_MODES = 3  # the engine batches their tokens
-SAMPLE_SIZE = 12
+SAMPLE_SIZE = 8
 ONE_LACKING, ALL_LACKING = "mode:without-", "mode:without-all"
 
 
