@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
+from conformance.plan.depth import DEPTHS
 from conformance.proof import detection, kill_matrix
 from conformance.proof.depths import depth_table
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
@@ -28,6 +29,7 @@ from openapi.schema.quantity import format_quantity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from conformance.plan.depth import Depth
     from conformance.proof.fault_host import HostedFault
     from conformance.proof.kill_matrix import FaultRow, KillMatrix
     from conformance.proof.mutation_testing import MutationResult
@@ -47,6 +49,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With --origin: write the result of each fault as JSON",
 )
+@click.option(
+    "--depth",
+    type=click.Choice(DEPTHS),
+    default="thorough",
+    show_default=True,
+    help="With --origin: how much a run sends to each fault",
+)
 @click.option("--no-bounds", is_flag=True, help="Without the faults that are made from the bounds of parameters")
 @click.option(
     "--write",
@@ -65,6 +74,7 @@ def run(
     only: tuple[str, ...],
     origin: str | None,
     results: Path | None,
+    depth: Depth,
     no_bounds: bool,
     known: bool,
     thorough: bool,
@@ -86,13 +96,15 @@ def run(
             raise UsageError("--origin excludes --check and --write: the kill matrix has the project's own faults only")
         if results and not origin:
             raise UsageError("--results requires --origin")
+        if depth != "thorough" and not origin:
+            raise UsageError("--depth requires --origin; `chatproof faults depths` measures the project's own faults")
         if reference and not complete:
             raise UsageError("--check requires all faults: remove --dialect, --only and --no-bounds")
         if known and (thorough or not output):
             raise UsageError("--known requires --write, and excludes --thorough")
         known_rows = _known_rows() if known or not (thorough or output or only) else {}
         result, hosted = _run_faults(
-            dialect, only, known_rows, origin=origin or "", bounds=not no_bounds, complete=complete
+            dialect, only, known_rows, depth, origin=origin or "", bounds=not no_bounds, complete=complete
         )
     except UsageError as error:
         _exit_with(str(error), USAGE)
@@ -141,6 +153,7 @@ def _run_faults(
     dialect: str | None,
     only: tuple[str, ...],
     known_rows: Mapping[str, FaultRow],
+    depth: Depth,
     *,
     origin: str,
     bounds: bool,
@@ -162,6 +175,7 @@ def _run_faults(
                 complete=complete,
                 known_rows=known_rows,
                 once=bool(origin),
+                depth=depth,
             )
         )
         return result, hosted

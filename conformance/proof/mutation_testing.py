@@ -24,6 +24,7 @@ from conformance.proof.scenario_selection import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from conformance.plan.depth import Depth
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.fault_run import Baseline
     from conformance.proof.kill import Kill
@@ -76,6 +77,7 @@ async def run_faults(
     complete: bool,
     known_rows: Mapping[str, FaultRow],
     once: bool = False,
+    depth: Depth = "thorough",
 ) -> MutationResult:
     """Test each fault in the first of these dialects that has it, and each variation also in one of the others.
 
@@ -83,6 +85,7 @@ async def run_faults(
     known_rows: rows that are verified with the scenarios that showed the fault; a fault without such a row is tested
         with all scenarios, and those that are enough to repeat the result are found.
     once: test each fault once, and do not look for scenarios that repeat the result, which is then not stored.
+    depth: how much of a plan is sent; the kill matrix is about thorough runs.
     on_progress: called with a line of text after each step.
     """
     trials = [trial for fault in faults for trial in plan_trials(fault, dialects)]
@@ -92,7 +95,7 @@ async def run_faults(
     async def measure(name: str) -> Baseline:
         async with free:
             on_progress(f"judging the faultless server in {name}")
-            return await fault_run.measure_baseline(host, name)
+            return await fault_run.measure_baseline(host, name, depth)
 
     wanted = [name for name in dialects if complete or any(trial.dialect == name for trial in trials)]
     baselines = dict(zip(wanted, await asyncio.gather(*map(measure, wanted)), strict=True))
