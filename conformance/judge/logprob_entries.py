@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import iterate_choices
+from conformance.judge.applicability import why_unanswered
 from openapi.stream.accumulated_choice import is_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
 CUT = "\ufffd"  # replaces the part of a character that a token holds
+LEAST: Final = -1000.0  # some servers report one lower value for all unlikely tokens
+EXACT: Final = 1e-6
+LEAST_ALTERNATIVES: Final = 3
+STEPS: Final = (1000, 128)
+"""Per unit: three decimals, and bfloat16, in which logits of a model differ by 1/128 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +118,24 @@ def name_the_text(exchange: Exchange) -> bool:
     )
     texts = (choice.content, choice.reasoning) if choice is not None else ()
     return all(text.strip().rstrip(CUT).encode(errors="replace") in made for text in texts)
+
+
+def precise_alternatives(exchange: Exchange) -> dict[str, float]:
+    """Return the alternatives of an answer's first token; none if there are few, or if their values are rounded.
+
+    Answers with the same ones come from the same prompt, as far as a client can see.
+    """
+    if why_unanswered(exchange):
+        return {}
+    try:
+        entry = first_entries(exchange)[0]
+    except NotExercised:
+        return {}
+    listed = {item.token: item.logprob for item in entry.top if LEAST < item.logprob}
+    precise = sum(all(abs(value * step - round(value * step)) > EXACT for step in STEPS) for value in listed.values())
+    return listed if len(listed) >= LEAST_ALTERNATIVES and precise >= LEAST_ALTERNATIVES else {}
+
+
+def are_same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    """Return whether two lists of alternatives have the same tokens and log-probabilities."""
+    return first.keys() == second.keys() and all(abs(first[token] - second[token]) < EXACT for token in first)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.acceptance import is_refused
 from conformance.judge.applicability import in_scenario, summarize, why_no_response, why_unanswered
+from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import comparable_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+
+
+SHOWN: Final = ("red", "blue", "green")
+"""The colours of the images, in the order in which three of them are sent."""
 
 
 def _require_answers(exchanges: Mapping[str, Exchange], context: Context) -> None:
@@ -24,8 +30,33 @@ def _require_answers(exchanges: Mapping[str, Exchange], context: Context) -> Non
             raise NotObserved(reason)
 
 
+def _require_repeating(context: Context) -> None:
+    """Raise NotExercised if one greedy request has several answers."""
+    repeated = context.repetition()
+    if repeated is not None and not repeated.mostly and not repeated.always:
+        raise NotExercised("greedy answers of this server do not repeat")
+
+
 def _words(exchange: Exchange) -> str:
     return " ".join((exchange.content() or "").split()).casefold().strip(" .!")
+
+
+def _colours(exchange: Exchange) -> list[str]:
+    """Return the colours of the images that an answer names, in its order and without repetitions."""
+    words = re.findall(r"\w+", (exchange.content() or "").casefold())
+    return list(dict.fromkeys(word for word in words if word in SHOWN))
+
+
+def _read_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Yield a finding if two different media lead to the same log-probabilities."""
+    _require_answers(exchanges, context)
+    (first, one), (second, other) = exchanges.items()
+    known, found = (precise_alternatives(exchange) for exchange in (one, other))
+    if not known or not found:
+        raise NotExercised("the answers have too few alternatives")
+    if are_same(known, found):
+        got = ", ".join(f"{token!r} {value:.4f}" for token, value in found.items())
+        yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", got[:200])
 
 
 def _tell_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
@@ -47,9 +78,9 @@ def _count_more(exchanges: Mapping[str, Exchange], context: Context) -> Iterator
         yield Finding(f"/{name}/usage/prompt_tokens", f"more than {fewer}", str(more))
 
 
-@check("media.image-answered", on=in_scenario("media-image", "image-[rb]*"))
+@check("media.image-answered", on=in_scenario("media-image", "image-[rbg]*"))
 def image_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request with an image as a base64-encoded JPG is answered, whether it comes before or after the text."""
+    """A request with an image as a base64-encoded JPG is answered: in colour or grey, before or after the text."""
     if why_unanswered(exchange):
         yield Finding("/status", "an answer", summarize(exchange))
 
@@ -75,6 +106,33 @@ def order_of_images_is_kept(exchanges: Mapping[str, Exchange], context: Context)
     yield from _tell_apart(exchanges, context)
 
 
+@series("media.colours-as-shown", scenario="media-image")
+def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Answers do not exchange the colours of the images: red for blue and blue for red, or three in another order.
+
+    Only an exact exchange is reported, which a model that guesses or does not see hardly writes.
+    """
+    named = {name: _colours(exchanges[name]) for name in exchanges if not why_unanswered(exchanges[name])}
+    alone = {name: named.get(f"image-{name}", []) for name in SHOWN[:2]}
+    if not any(alone.values()) and not named.get("images-three"):
+        raise NotExercised("no answer names a colour of the images")
+    if alone == {"red": ["blue"], "blue": ["red"]}:
+        yield Finding("/image-red/choices/0/message/content", "red", repr(exchanges["image-red"].content())[:200])
+    listed = named.get("images-three", [])
+    if sorted(listed) == sorted(SHOWN) and listed != [*SHOWN]:
+        yield Finding(
+            "/images-three/choices/0/message/content",
+            ", ".join(SHOWN),
+            repr(exchanges["images-three"].content())[:200],
+        )
+
+
+@relation("media.every-image-read", over=("images-three", "images-three-other-first"))
+def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Another image in place of the first of three changes the log-probabilities of the answer: the model reads it."""
+    yield from _read_apart(exchanges, context)
+
+
 @relation("media.history-kept", over=("image-red-earlier", "image-blue-earlier"))
 def image_of_an_earlier_turn_is_kept(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The question about an image of an earlier turn depends on that image: it still reaches the model."""
@@ -97,9 +155,7 @@ def each_image_is_counted(exchanges: Mapping[str, Exchange], context: Context) -
 def streamed_answer_is_the_plain_one(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The same greedy request about an image has the same answer streamed."""
     _require_answers(exchanges, context)
-    repeated = context.repetition()
-    if repeated is not None and not repeated.mostly and not repeated.always:
-        raise NotExercised("greedy answers of this server do not repeat")
+    _require_repeating(context)
     plain, streamed = exchanges.values()
     if plain.content() != streamed.content():
         yield Finding(
@@ -126,6 +182,16 @@ def broken_image_is_refused(exchange: Exchange, context: Context) -> Iterator[Fi
     yield from _refused(exchange, context)
 
 
+@relation("media.hidden-not-shown", over=("hidden-red", "hidden-blue"))
+def transparent_pixels_are_not_shown(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Two images without a visible pixel get one answer, whatever colours their transparent pixels store."""
+    _require_repeating(context)
+    _require_answers(exchanges, context)
+    red, blue = exchanges.values()
+    if _words(red) != _words(blue):
+        yield Finding("/hidden-blue/choices/0/message/content", repr(red.content())[:200], repr(blue.content())[:200])
+
+
 @check("media.no-server-error", on=in_scenario("media-unusual"))
 def unusual_image_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An animation, gigapixels or another format than declared: answered, or refused as the client's error.
@@ -147,10 +213,22 @@ def video_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Ite
     yield from _count_more(exchanges, context)
 
 
+@relation("media.whole-video-read", over=("video-steady", "video-turned"))
+def whole_video_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A video that changes its colour half-way has other log-probabilities than one that keeps the first colour."""
+    yield from _read_apart(exchanges, context)
+
+
 @relation("media.audio-told-apart", over=("audio-low", "audio-high"))
 def tones_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """One question about a low and a high tone has two answers: the audio reaches the model."""
     yield from _tell_apart(exchanges, context)
+
+
+@relation("media.whole-audio-read", over=("audio-once", "audio-again"))
+def whole_audio_file_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """An audio file with one more tone at its end has other log-probabilities than without."""
+    yield from _read_apart(exchanges, context)
 
 
 @relation("media.audio-counted", over=("audio-none", "audio-high"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
-from conformance.judge.logprob_entries import first_entries
+from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
 from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
 from conformance.plan.scenarios.prompt_parts import WITHOUT
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 CUT_STEPS = ("uncut", "cut-right", "cut-left")
-LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
 
 def _limit(exchange: Exchange) -> int:
@@ -116,11 +115,6 @@ def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iter
         yield Finding("/status", "an answer, or 4xx", reason)
 
 
-EXACT = 1e-6
-LEAST_ALTERNATIVES = 3
-STEPS = (1000, 128)  # per unit: three decimals, and bfloat16, in which logits of a model differ by 1/128 or more
-
-
 @series("prompt.every-word-read", scenario="prompts-that-differ-in-a-word")
 def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A word that is replaced anywhere in a prompt changes the log-probabilities of the answer: the model reads it.
@@ -128,15 +122,15 @@ def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context)
     The place is the start, the middle or the end of a long prompt, the instructions, or a turn of a conversation. Not
     judged if the same request has other log-probabilities each time, or if they are rounded.
     """
-    bases = {name: _alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
+    bases = {name: precise_alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
     compared = False
     for name, exchange in exchanges.items():
         base = bases.get(name.partition("-")[0])
-        found = _alternatives(exchange)
+        found = precise_alternatives(exchange)
         if name in bases or not base or not found:
             continue
         compared = True
-        if _are_same(base, found):
+        if are_same(base, found):
             got = f"the same log-probabilities: {', '.join(f'{token!r} {value:.4f}' for token, value in base.items())}"
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other log-probabilities than without the other word", got[:200]
@@ -152,11 +146,11 @@ def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Con
     The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
     converted, lines joined, or runs of spaces shortened. Not judged if log-probabilities are rounded.
     """
-    known = {name: found for name, exchange in exchanges.items() if (found := _alternatives(exchange))}
+    known = {name: found for name, exchange in exchanges.items() if (found := precise_alternatives(exchange))}
     if len(known) < 2:
         raise NotExercised("the answers have too few alternatives")
     for first, second in combinations(known, 2):
-        if _are_same(known[first], known[second]):
+        if are_same(known[first], known[second]):
             yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", "the same ones")
 
 
@@ -172,11 +166,11 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
             continue
         most, count = (_count(answer) for answer in (whole, exchange))
-        known, found = _alternatives(whole), _alternatives(exchange)
+        known, found = precise_alternatives(whole), precise_alternatives(exchange)
         compared = compared or bool(most and count) or bool(known and found)
         if most and count and count >= most:
             yield Finding(f"/{name}/usage/prompt_tokens", f"fewer than the {most} of the whole request", f"{count}")
-        elif known and found and _are_same(known, found):
+        elif known and found and are_same(known, found):
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
             )
@@ -190,21 +184,3 @@ def _count(exchange: Exchange) -> int:
         return prompt_count(exchange)
     except NotObserved:
         return 0
-
-
-def _are_same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
-    """Return whether two lists of alternatives have the same tokens and log-probabilities."""
-    return first.keys() == second.keys() and all(abs(first[token] - second[token]) < EXACT for token in first)
-
-
-def _alternatives(exchange: Exchange) -> dict[str, float]:
-    """Return the alternatives of the first token; none if there are few, or if their values are rounded."""
-    if why_unanswered(exchange):
-        return {}
-    try:
-        entry = first_entries(exchange)[0]
-    except NotExercised:
-        return {}
-    listed = {item.token: item.logprob for item in entry.top if LEAST < item.logprob}
-    precise = sum(all(abs(value * step - round(value * step)) > EXACT for step in STEPS) for value in listed.values())
-    return listed if len(listed) >= LEAST_ALTERNATIVES and precise >= LEAST_ALTERNATIVES else {}

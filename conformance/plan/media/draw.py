@@ -10,7 +10,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220)}
+COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220), "green": (30, 180, 60)}
+ANIMATED: Final = ("red", "blue")
 SIDE: Final = 64
 HUGE: Final = 60_000
 """A side in pixels: such a picture takes 10 GB as RGB."""
@@ -27,12 +28,30 @@ def draw_image(colour: str, kind: str) -> bytes:
     return written.getvalue()
 
 
+def draw_grey() -> bytes:
+    """Return a JPG with one channel."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    Image.new("L", (SIDE, SIDE), 128).save(written, "JPEG")
+    return written.getvalue()
+
+
+def draw_hidden(colour: str) -> bytes:
+    """Return a PNG without a visible pixel, whose transparent pixels store a colour."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    Image.new("RGBA", (SIDE, SIDE), (*COLOURS[colour], 0)).save(written, "PNG")
+    return written.getvalue()
+
+
 def draw_animation() -> bytes:
     """Return a GIF of a red and a blue picture."""
     from PIL import Image
 
     written = io.BytesIO()
-    first, *others = (Image.new("RGB", (SIDE, SIDE), colour) for colour in COLOURS.values())
+    first, *others = (Image.new("RGB", (SIDE, SIDE), colour) for colour in map(COLOURS.get, ANIMATED))
     first.save(written, "GIF", save_all=True, append_images=others)
     return written.getvalue()
 
@@ -47,8 +66,11 @@ def draw_huge() -> bytes:
     )
 
 
-def draw_video(colour: str, form: str = "mp4", codec: str = "mpeg4") -> bytes:
-    """Return a video of eight pictures of one colour; MPEG-4 Part 2 is a codec that every decoder has."""
+def draw_video(colour: str, form: str = "mp4", codec: str = "mpeg4", *, later: str | None = None) -> bytes:
+    """Return a video of eight pictures of one colour; MPEG-4 Part 2 is a codec that every decoder has.
+
+    later: the colour of the second half, if it is another one.
+    """
     import av
 
     written = io.BytesIO()
@@ -56,9 +78,10 @@ def draw_video(colour: str, form: str = "mp4", codec: str = "mpeg4") -> bytes:
         stream = container.add_stream(codec, rate=4)
         stream.width = stream.height = SIDE
         stream.pix_fmt = "yuv420p"
-        for _ in range(8):
+        for at in range(8):
             frame = av.VideoFrame(SIDE, SIDE, "rgb24")
-            frame.planes[0].update(bytes(COLOURS[colour]) * (frame.planes[0].buffer_size // 3))
+            shown = COLOURS[later if later is not None and at >= 4 else colour]
+            frame.planes[0].update(bytes(shown) * (frame.planes[0].buffer_size // 3))
             for packet in stream.encode(frame):
                 container.mux(packet)
         for packet in stream.encode():
@@ -66,13 +89,16 @@ def draw_video(colour: str, form: str = "mp4", codec: str = "mpeg4") -> bytes:
     return written.getvalue()
 
 
-def draw_sound(pitch: str) -> bytes:
-    """Return one second of silence with a tone of half a second in it, as WAV with 8 bits."""
+def draw_sound(pitch: str, *, again: bool = False) -> bytes:
+    """Return one second of silence with a tone of half a second in it, as WAV with 8 bits.
+
+    again: whether the tone begins a second time shortly before the end.
+    """
     written = io.BytesIO()
     with wave.open(written, "wb") as file:
         file.setparams((1, 1, RATE_HZ, 0, "NONE", ""))
         for at in range(RATE_HZ):
-            loud = RATE_HZ // 4 <= at < 3 * RATE_HZ // 4
+            loud = RATE_HZ // 4 <= at < 3 * RATE_HZ // 4 or (again and at >= 7 * RATE_HZ // 8)
             tone = math.sin(2 * math.pi * PITCHES_HZ[pitch] * at / RATE_HZ) if loud else 0.0
             file.writeframesraw(struct.pack("B", round(128 + 90 * tone)))
     return written.getvalue()
@@ -101,6 +127,10 @@ def main() -> None:
     drawn = {
         "red.jpg": red,
         "blue.jpg": draw_image("blue", "JPEG"),
+        "green.jpg": draw_image("green", "JPEG"),
+        "grey.jpg": draw_grey(),
+        "hidden-red.png": draw_hidden("red"),
+        "hidden-blue.png": draw_hidden("blue"),
         "red.png": draw_image("red", "PNG"),
         "red.gif": draw_image("red", "GIF"),
         "renamed.jpg": draw_image("red", "PNG"),
@@ -111,9 +141,11 @@ def main() -> None:
         "empty.jpg": b"",
         "red.mp4": draw_video("red"),
         "blue.mp4": draw_video("blue"),
+        "turned.mp4": draw_video("red", later="blue"),
         "red.avi": draw_video("red", "avi"),
         "red.wmv": draw_video("red", "asf", "wmv2"),
         "low.wav": low,
+        "low-again.wav": draw_sound("low", again=True),
         "low.mp3": convert_sound(low, "mp3", "libmp3lame"),
         "low.flac": convert_sound(low, "flac", "flac"),
         "high.wav": draw_sound("high"),
