@@ -93,7 +93,8 @@ def check(
     and only the reports that --report names are written.
 
     Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
-    failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
+    failure, 4 no verdict: budget exhausted, no chat completion received or nothing judged, 5 internal error, 130
+    interrupted.
     """
     started_s = time.monotonic()
     console = make_console()
@@ -215,7 +216,7 @@ def _summary(dialects: list[str], codes: list[int]) -> Table:
     verdicts = {
         exit_codes.CONFORMANT: "[green]conformant[/green]",
         exit_codes.NONCONFORMANT: "[red]nonconformant[/red]",
-        exit_codes.EXHAUSTED: "[yellow]budget exhausted[/yellow]",
+        exit_codes.INCONCLUSIVE: "[yellow]inconclusive[/yellow]",
         exit_codes.INTERNAL_ERROR: "[red]internal error[/red]",
     }
     table = Table(box=None, pad_edge=False, header_style="dim")

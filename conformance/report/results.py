@@ -87,6 +87,7 @@ def build_results(
             "depth": facts.depth,
             "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
+            **({} if report.unjudged is None else {"unjudged": report.unjudged}),
             **({} if facts.annotate is None else {"annotate": facts.annotate}),
         },
         "verdict": report.verdict.value,

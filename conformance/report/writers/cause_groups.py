@@ -166,3 +166,10 @@ def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tls", "the server's certificate was not verified (--insecure)"
     if results["run"]["exhausted"]:
         yield "ended_early", results["run"]["exhausted"]
+    if unjudged := describe_unjudged(results["run"]):
+        yield "unjudged", unjudged
+
+
+def describe_unjudged(run: dict[str, Any]) -> str:
+    """Return why a run judged nothing that was selected, and what to do; empty if it judged something."""
+    return f"nothing was judged: {run['unjudged']}" if run.get("unjudged") else ""

@@ -19,6 +19,7 @@ from conformance.report.writers.cause_groups import (
     describe_document,
     describe_requests,
     describe_retries,
+    describe_unjudged,
     list_problems,
     other_causes,
 )
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from conformance.report.writers.cause_groups import CauseGroup
 
-UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 LONGEST_IN_TABLE = 100
 
@@ -201,8 +201,8 @@ def _verdict(results: dict[str, Any]) -> Group:
         *(Text(sanitize(line, LONGEST_COMMAND), "dim") for line in describe_document(results)),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
-    if all(row["outcome"] in UNJUDGED for row in results["requirements"]):
-        lines.append(Text("nothing was judged: the run exercised none of the requirements; select more", "yellow"))
+    if unjudged := describe_unjudged(run):
+        lines.append(Text(sanitize(unjudged, LONGEST_COMMAND), "yellow"))
     if run["retries"]:
         lines.append(Text(describe_retries(run), "yellow"))
     if run["exhausted"]:
