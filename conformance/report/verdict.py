@@ -202,8 +202,8 @@ def _explain_unjudged(plan: Plan, selected: list[RequirementRow]) -> str:
     elif plan.selected == frozenset():
         why = "none of the selected requirements applies to a server with these capabilities"
     else:
-        why = "the run has no request that shows a selected requirement"
-    return f"{why}; select more, or name what the server supports with --capability +NAME"
+        return "the run has no request that shows a selected requirement; select others, or run a check that sends more"
+    return f"{why}; select more, or run a check with --capability +NAME for what else the server supports"
 
 
 def _apply_waivers(

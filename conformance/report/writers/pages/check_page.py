@@ -107,6 +107,7 @@ def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[s
             "key": row["id"],
             "id": identity,
             "name": _plain(row["id"]),
+            "explain": _plain(reproduction.recorded.explain_command(row["id"]), LONGEST_COMMAND),
             "topic": _plain(row["check"].partition(".")[0]),
             "keyword": row["keyword"],
             "outcome": row["outcome"],
