@@ -199,8 +199,8 @@ def _rebuild(
         replace(options, dialect=contract.location), contract, address, target["model"], declaration, narrowed
     )
     shown = {assertion.requirement.id for assertion in narrowed.assertions}
-    selected = dict.fromkeys(assertion.requirement.id for assertion in plan.assertions)
-    return RebuiltRun(prepared, record, unrecorded, tuple(name for name in selected if name not in shown))
+    asked = dict.fromkeys(assertion.requirement.id for assertion in plan.assertions)
+    return RebuiltRun(prepared, record, unrecorded, tuple(name for name in asked if name not in shown))
 
 
 def _is_incomplete(scenario: Scenario, known: Set[tuple[str, str]], record: Record, trials: Trials) -> bool:
