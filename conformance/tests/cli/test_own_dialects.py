@@ -202,4 +202,4 @@ def test_a_url_in_place_of_a_dialect_names_the_command_that_imports_it(chatproof
     result = chatproof("dialect", "check", "https://api.example/v1")
     assert (2, 1) == (result.code, result.stderr.count("\n"))
     assert result.stderr.startswith("chatproof: dialect: 'https://api.example/v1' is a URL: expected ")
-    assert "`chatproof dialect new https://api.example/v1 --extends openai`" in result.stderr
+    assert "`chatproof dialect new https://api.example/v1 --extends openai --out FILE`" in result.stderr
