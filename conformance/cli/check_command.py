@@ -26,7 +26,7 @@ from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify, shell_variable
+from conformance.run.connection_settings import read_media_path, read_secret, read_verify, shell_variable
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
@@ -135,7 +135,7 @@ def check(
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
             media_host=media_host,
-            media_path=media_path,
+            media_path=read_media_path(media_path),
             started_s=started_s,
             key_variable=shell_variable(api_key_env),
             annotate=annotate,

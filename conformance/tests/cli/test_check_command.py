@@ -297,6 +297,14 @@ USAGE = {
         ("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit=x", "--report", "json=x"),
         "another report is already written to x",
     ),
+    "a relative folder of media": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--media-path", "relative/x"),
+        "invalid --media-path 'relative/x': expected the absolute path of a folder on the server",
+    ),
+    "an empty folder of media": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--media-path", ""),
+        "invalid --media-path ''",
+    ),
     "no such topic": (("check", UNREACHABLE, "--dialect", "mindie", "--topic", "nothing"), "stream"),
     "a capability without a name": (("check", UNREACHABLE, "--dialect", "mindie", "--capability", "+"), "+logprobs,-n"),
     "a capability with both signs": (("check", UNREACHABLE, "--dialect", "mindie", "--capability", "n,-n"), "both"),
