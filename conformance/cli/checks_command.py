@@ -24,6 +24,7 @@ from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import name_of, names
 from openapi.did_you_mean import similar_names
+from openapi.legible_table import LegibleTable
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def list_checks(dialect: str | None) -> None:
     for check in _checks_of(contract):
         keyword = [contract.requirements[check.id].keyword.value] if contract else []
         table.add_row(check.id, *keyword, escape(check.claim))
-    make_console().print(table)
+    make_console().print(LegibleTable(table))
 
 
 def _checks_of(contract: Contract | None) -> Iterator[Check]:
