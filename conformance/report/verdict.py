@@ -9,7 +9,7 @@ The outcome depends on what the exchanges showed and on the keyword of the requi
 | MAY    | OBSERVED, with what was seen                             | NOT_EXERCISED | NOT_APPLICABLE |
 
 NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage that
-may be absent is absent. NOT_APPLICABLE means that the server does not declare the capability. Neither fails the run.
+may be absent is absent, or because every request that would show it may be refused and was. NOT_APPLICABLE means that the server does not declare the capability. Neither fails the run.
 
 A failing requirement that a waiver covers is WAIVED and does not fail the run. An expired waiver, and one that no
 failure needs any more, add a row that FAILs.
@@ -295,6 +295,8 @@ def _decide(
         bad = Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN
         return (bad if has_findings else Outcome.PASS), ""
     not_exercised = [judgement for judgement in group if not judgement.applies]
+    if all(judgement.optional for judgement in group):
+        not_exercised = group
     reasons = _reasons(not_exercised or group)
     if not_exercised:
         return Outcome.NOT_EXERCISED, reasons

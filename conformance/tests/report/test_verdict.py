@@ -128,6 +128,16 @@ def test_a_failure_outweighs_that_nothing_that_was_selected_was_judged() -> None
     assert (report.verdict, report.unjudged) == (Verdict.NONCONFORMANT, None)
 
 
+@pytest.mark.parametrize("keyword", [MUST, SHOULD])
+def test_a_requirement_is_not_exercised_if_all_its_requests_may_be_refused_and_are(keyword: Keyword) -> None:
+    refused = replace(make_judgement(keyword), unobserved="it was refused", optional=True)
+    lost = replace(make_judgement(keyword), unobserved="no answer")
+    outcomes = [make_report(*group).rows[0].outcome for group in ([refused, refused], [refused, lost], [lost])]
+    assert [Outcome.NOT_EXERCISED, Outcome.UNTESTABLE, Outcome.UNTESTABLE] == outcomes
+    passing = make_report(refused, make_judgement(keyword)).rows[0]
+    assert Outcome.PASS is passing.outcome
+
+
 def test_an_untestable_row_lists_each_reason_once() -> None:
     first = replace(make_judgement(), unobserved="no answer")
     second = replace(make_judgement(), unobserved="too fast")
