@@ -8,8 +8,9 @@ The outcome depends on what the exchanges showed and on the keyword of the requi
 | SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NOT_EXERCISED | NOT_APPLICABLE |
 | MAY    | OBSERVED, with what was seen                             | NOT_EXERCISED | NOT_APPLICABLE |
 
-NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage that
-may be absent is absent, or because every request that would show it may be refused and was. NOT_APPLICABLE means that the server does not declare the capability. Neither fails the run.
+NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage
+that may be absent is absent, or because every request that would show it may be refused and was. NOT_APPLICABLE means
+that the server does not declare the capability. Neither fails the run.
 
 A failing requirement that a waiver covers is WAIVED and does not fail the run. An expired waiver, and one that no
 failure needs any more, add a row that FAILs.
