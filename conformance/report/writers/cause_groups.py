@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from conformance.plan.capabilities import PLACES
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
         more = f" and {len(names) - SHOWN_CAPABILITIES} more" if len(names) > SHOWN_CAPABILITIES else ""
         origins = judged["target"].get("capability_origins", {})
         unknown = [name for name in names if origins.get(name, {}).get("status") == "unknown"]
-        hint = f"; judge them with --capability +{unknown[0]}" if unknown else ""
+        hint = f"; judge them with {PLACES.get(unknown[0], f'--capability +{unknown[0]}')}" if unknown else ""
         yield f"sentences about undeclared capabilities: {some}{more}{hint}"
 
 
