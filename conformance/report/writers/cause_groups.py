@@ -173,4 +173,4 @@ def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def describe_unjudged(run: dict[str, Any]) -> str:
     """Return why a run judged nothing that was selected, and what to do; empty if it judged something."""
-    return f"nothing was judged: {run['unjudged']}" if run.get("unjudged") else ""
+    return f"no verdict: {run['unjudged']}" if run.get("unjudged") else ""

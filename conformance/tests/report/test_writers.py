@@ -178,9 +178,9 @@ def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> 
 
 def test_the_terminal_report_of_a_run_that_judged_nothing_says_why(good: Good) -> None:
     content = results_with_failures(good)
-    assert "nothing was judged" not in shown(content)
+    assert "no verdict" not in shown(content)
     run = {**content["run"], "unjudged": "no stream failed; select more"}
-    assert "nothing was judged: no stream failed; select more" in shown({**content, "run": run})
+    assert "no verdict: no stream failed; select more" in shown({**content, "run": run})
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # JSON from a server contains none after parsing
