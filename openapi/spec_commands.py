@@ -11,12 +11,11 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, list_all, load
 from openapi.description import comparison, matrix
 from openapi.description.comparison_source import load_description
 from openapi.description.spec_files import check_specs, write_specs
-from openapi.legible_table import LegibleTable
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract

@@ -21,10 +21,9 @@ from conformance.proof import kill_table
 from conformance.proof.kill_matrix import faults_of
 from conformance.proof.mutants import mutant
 from conformance.run.session import load_contract
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import name_of, names
 from openapi.did_you_mean import similar_names
-from openapi.legible_table import LegibleTable
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:

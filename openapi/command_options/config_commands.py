@@ -13,8 +13,7 @@ from rich.text import Text
 
 from openapi.command_options import config_file
 from openapi.command_options.duration import DURATION, Duration, format_duration
-from openapi.console import make_console
-from openapi.legible_table import LegibleTable
+from openapi.console import LegibleTable, make_console
 from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:

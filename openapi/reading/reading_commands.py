@@ -98,8 +98,7 @@ def _print_table(shown: list[ExplainedRow]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from openapi.console import make_console
-    from openapi.legible_table import LegibleTable
+    from openapi.console import LegibleTable, make_console
 
     console = make_console()
     table = Table("line", "where", "what", "page", "contract", "status", "reason", show_edge=False)

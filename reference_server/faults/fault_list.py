@@ -11,9 +11,8 @@ import yaml
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, load, names
-from openapi.legible_table import LegibleTable
 from reference_server.faults.registry import faults_of
 from reference_server.http.served_contract import served_contract
 

@@ -95,7 +95,7 @@ def test_auth_is_judged_if_the_dialect_the_user_or_an_api_key_declares_it() -> N
         ("media_paths", "--media-path", {"media_path": "/data"}),
     ],
 )
-def test_media_at_a_place_that_is_not_given_cannot_be_declared(name: str, option: str, given: dict[str, str]) -> None:
+def test_media_at_a_place_that_is_not_given_cannot_be_declared(name: str, option: str, given: dict[str, Any]) -> None:
     declares = (("media", True), (name, True))
     with pytest.raises(UsageError, match=rf"--capability \+{name} requires {option}"):
         prepared(Scripted(), capabilities=declares)

@@ -83,7 +83,7 @@ def test_fields_of_a_parameter_are_the_list_inside_its_entry() -> None:
         "<h2>Request parameters</h2><ul><li>First choose a model.</li><li>Then send a request: it is easy.</li></ul>",
         "<h2>Request parameters</h2><nav><ul><li><b>a</b> (string)</li><li><b>c</b> (string)</li></ul></nav>",
         "## Request parameters\n\n```html\n<ul><li><b>a</b> (string): x</li><li><b>c</b> (string): x</li></ul>\n```\n",
-        "<h2>Request parameters</h2><ul><li><b>a</b> (string): one entry is no list</li></ul>",
+        "<h2>Request parameters</h2><ul><li><b>a</b> (string): one entry alone</li></ul>",
     ],
 )
 def test_other_lists_are_not_read(page: str) -> None:

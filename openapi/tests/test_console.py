@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from openapi.legible_table import LEAST_WIDTH, LegibleTable
+from openapi.console import LEAST_WIDTH, LegibleTable
 from openapi.spec_commands import diff, print_matrix
 
 if TYPE_CHECKING:
