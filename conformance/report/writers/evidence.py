@@ -47,8 +47,8 @@ class ExchangeIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRun:
-    """What commands name of a run: its results file, and the variable with its API key.
+class ReproductionCommands:
+    """The commands that show a recorded run again, and what they name: its results file, and the variable with its key.
 
     dialect_files: the file of each dialect that judged the run, the main one first; None for one of chatproof.
     """
@@ -58,7 +58,7 @@ class RecordedRun:
     dialect_files: tuple[str | None, ...] = ()
 
     @classmethod
-    def of(cls, results: Mapping[str, Any], file: str = RESULTS_FILE) -> RecordedRun:
+    def of(cls, results: Mapping[str, Any], file: str = RESULTS_FILE) -> ReproductionCommands:
         """Return what commands about these results name."""
         targets = [judged["target"] for judged in (results, *results.get("also", ()))]
         files = tuple(target.get("dialect_file") for target in targets)
@@ -83,16 +83,16 @@ def _dialect_options(files: Iterable[str | None]) -> str:
     return "".join(f" --dialect {shlex.quote(file)}" for file in files if file is not None)
 
 
-RECORDED: Final = RecordedRun()
+RECORDED: Final = ReproductionCommands()
 
 
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
     """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
-    recorded = RecordedRun.of(results)
+    recorded = ReproductionCommands.of(results)
     return {exchange["id"]: repeat_command(exchange, recorded) for exchange in results["exchanges"]}
 
 
-def repeat_command(exchange: Mapping[str, Any], recorded: RecordedRun = RECORDED) -> str:
+def repeat_command(exchange: Mapping[str, Any], recorded: ReproductionCommands = RECORDED) -> str:
     """Return the shortest shell command, on one line, that sends the request of an exchange again.
 
     recorded: the run, from whose results file `chatproof replay` reads a request that is too long for a command.
@@ -112,7 +112,7 @@ class Reproduction:
     def __init__(self, results: dict[str, Any], file: str = RESULTS_FILE) -> None:
         self._exchanges = ExchangeIndex(results["exchanges"])
         self._checks = gather_checks()
-        self.recorded = RecordedRun.of(results, file)
+        self.recorded = ReproductionCommands.of(results, file)
 
     def command(self, row: Mapping[str, Any]) -> str | None:
         """Return the command; None for a finding that rests on no recorded exchange."""

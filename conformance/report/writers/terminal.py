@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.report.writers.cause_groups import CauseGroup
-    from conformance.report.writers.evidence import RecordedRun
+    from conformance.report.writers.evidence import ReproductionCommands
 
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 LONGEST_IN_TABLE = 100
@@ -87,7 +87,7 @@ def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> I
     yield Text("")
 
 
-def _further_causes(groups: Sequence[CauseGroup], recorded: RecordedRun, console: Console) -> Iterator[Text]:
+def _further_causes(groups: Sequence[CauseGroup], recorded: ReproductionCommands, console: Console) -> Iterator[Text]:
     """Yield one line for each cause, and the commands that show more of them."""
     if not groups:
         return
@@ -191,7 +191,7 @@ def _clients(clients: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _verdict(results: dict[str, Any], recorded: RecordedRun) -> Group:
+def _verdict(results: dict[str, Any], recorded: ReproductionCommands) -> Group:
     target, run = results["target"], results["run"]
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),

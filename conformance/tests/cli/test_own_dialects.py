@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from conformance.report.writers.evidence import RecordedRun
+from conformance.report.writers.evidence import ReproductionCommands
 from conformance.run.embedded_server import EmbeddedServer, list_restart_commands
 from openapi.contract.contract import load
 from openapi.contract.resolution import vendor_files
@@ -77,7 +77,7 @@ def test_the_commands_of_the_reports_work_for_a_dialect_outside_the_package(
     checked = chatproof("check", honest, "--dialect", path, "--only", "own-hello", *reports)
     assert 1 == checked.code, checked.stderr
     texts = [checked.stdout, *((tmp_path / name).read_text("utf-8") for name in ("page.html", "m.md", "j.xml"))]
-    recorded = RecordedRun.of(checked.results)
+    recorded = ReproductionCommands.of(checked.results)
     texts.append(recorded.judge_command("--report badge=b.svg"))
     printed = {words for text in texts for words in COMMAND.findall(html.unescape(text))}
     assert {"explain", "judge", "replay"} == {words.split()[0] for words in printed}
@@ -92,7 +92,7 @@ def test_the_commands_name_only_the_dialects_that_are_outside_the_package(
 ) -> None:
     path = write(Path(), id="second")
     result = chatproof("check", honest, "--dialect", "mindie", "--also", path, "--only", "conversation")
-    recorded = RecordedRun.of(result.results)
+    recorded = ReproductionCommands.of(result.results)
     assert recorded.explain_command("a.b") == "chatproof explain a.b"
     assert recorded.replay_command("a.b") == f"chatproof replay results.json --id a.b --dialect {path}"
     assert chatproof(*shlex.split(recorded.judge_command(""))[1:]).code == 0
