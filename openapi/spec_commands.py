@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, list_all, load
 from openapi.description import comparison, matrix
 from openapi.description.comparison_source import load_description
@@ -78,7 +78,7 @@ def diff(before: str, after: str, form: str) -> None:
     else:
         click.echo(result.headline)
         for table in comparison.render_tables(result):
-            make_console().print(table)
+            make_console().print(LegibleTable(table, heads=3))
 
 
 @click.command(name="matrix")
@@ -138,7 +138,7 @@ def _print_matrix(contracts: list[Contract]) -> None:
         for row in section.rows:
             label = "  " * row.depth + " ".join(filter(None, [row.name, row.words]))
             table.add_row(*map(escape, (label, *row.cells)))
-        console.print(table)
+        console.print(LegibleTable(table, by_value=True))
 
 
 def _stop(message: str) -> NoReturn:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FINDING = re.compile(r"^expected  \S.*\ngot       .*\nat        \S", re.MULTILINE)
+LINES = re.compile(r"^(?:expected  |got       )(.*)$", re.MULTILINE)
+ONE_OF_MANY = re.compile(r"(?<![\w.,:/\-])1 (?!(?:is|was|has|as|its)\b)[a-z]+s\b")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
@@ -58,6 +60,13 @@ def test_the_page_of_a_check_has_its_claim_reason_sentence_example_and_fix(site:
         )
     assert [] == [name for name, text in texts.items() if not FINDING.search(text)]
     assert "expected  49 + 11 = 60\ngot       61" in texts["usage.total-is-sum"]
+
+
+def test_no_finding_of_a_check_has_a_plural_after_one(site: Path) -> None:
+    folder = site / "pages" / "docs" / "checks"
+    findings = {path.stem: LINES.findall(path.read_text("utf-8")) for path in folder.iterdir() if path.stem != "index"}
+    assert [] == [(name, line) for name, lines in findings.items() for line in lines if ONE_OF_MANY.search(line)]
+    assert sum(map(len, findings.values())) >= 2 * len(findings)
 
 
 def test_a_stored_example_is_of_a_fault_that_its_check_detects_and_no_recorded_run_shows_it() -> None:

@@ -26,7 +26,7 @@ from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify, shell_variable
+from conformance.run.connection_settings import read_media_path, read_secret, read_verify, shell_variable
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
 from conformance.run.session import RunOptions, describe_unreachable, load_contract
 from openapi.console import make_console
@@ -93,7 +93,8 @@ def check(
     and only the reports that --report names are written.
 
     Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
-    failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
+    failure, 4 no verdict: budget exhausted, no chat completion received or nothing judged, 5 internal error, 130
+    interrupted.
     """
     started_s = time.monotonic()
     console = make_console()
@@ -134,7 +135,7 @@ def check(
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
             media_host=media_host,
-            media_path=media_path,
+            media_path=read_media_path(media_path),
             started_s=started_s,
             key_variable=shell_variable(api_key_env),
             annotate=annotate,
@@ -215,7 +216,7 @@ def _summary(dialects: list[str], codes: list[int]) -> Table:
     verdicts = {
         exit_codes.CONFORMANT: "[green]conformant[/green]",
         exit_codes.NONCONFORMANT: "[red]nonconformant[/red]",
-        exit_codes.EXHAUSTED: "[yellow]budget exhausted[/yellow]",
+        exit_codes.INCONCLUSIVE: "[yellow]inconclusive[/yellow]",
         exit_codes.INTERNAL_ERROR: "[red]internal error[/red]",
     }
     table = Table(box=None, pad_edge=False, header_style="dim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
@@ -20,8 +21,8 @@ from conformance.proof import kill_table
 from conformance.proof.kill_matrix import faults_of
 from conformance.proof.mutants import mutant
 from conformance.run.session import load_contract
-from openapi.console import make_console
-from openapi.contract.contract import names
+from openapi.console import LegibleTable, make_console
+from openapi.contract.contract import name_of, names
 from openapi.did_you_mean import similar_names
 from openapi.schema.quantity import format_quantity
 
@@ -59,7 +60,7 @@ def list_checks(dialect: str | None) -> None:
     for check in _checks_of(contract):
         keyword = [contract.requirements[check.id].keyword.value] if contract else []
         table.add_row(check.id, *keyword, escape(check.claim))
-    make_console().print(table)
+    make_console().print(LegibleTable(table))
 
 
 def _checks_of(contract: Contract | None) -> Iterator[Check]:
@@ -173,7 +174,7 @@ def _sentences(contract: Contract, identity: str) -> Iterator[str]:
     for sentence in sentences[:MAX_SHOWN]:
         yield f"{sentence.source}  {sentence.keyword.value}  {sentence.says}"
     if len(sentences) > MAX_SHOWN:
-        yield f"and {len(sentences) - MAX_SHOWN} more: chatproof spec trace --dialect {contract.name}"
+        yield f"and {len(sentences) - MAX_SHOWN} more: chatproof spec trace --dialect {shlex.quote(name_of(contract))}"
 
 
 def _exit_with_usage_error(message: str) -> NoReturn:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.report.verdict import RequirementRow
     from conformance.run.session import RunOutcome
 
-CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, INTERNAL_ERROR = range(6)
+CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, INCONCLUSIVE, INTERNAL_ERROR = range(6)
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 LONGEST_MESSAGE = 2000
 TRACEBACK_VARIABLE = "CHATPROOF_TRACEBACK"
@@ -36,10 +36,11 @@ def exit_code(outcome: RunOutcome) -> int:
         return USAGE if errors == list_own_errors(outcome) else INTERNAL_ERROR
     if outcome.report.exhausted == INTERRUPTED_RUN:
         return INTERRUPTED
-    nonconformant = outcome.report.verdict is Verdict.NONCONFORMANT
-    if outcome.report.exhausted and not (nonconformant and outcome.report.exhausted.startswith(FAIL_FAST)):
-        return EXHAUSTED
-    return CONFORMANT if outcome.report.verdict is Verdict.CONFORMANT else NONCONFORMANT
+    verdict, exhausted = outcome.report.verdict, outcome.report.exhausted
+    stopped_by_failure = verdict is Verdict.NONCONFORMANT and exhausted and exhausted.startswith(FAIL_FAST)
+    if verdict is Verdict.INCONCLUSIVE or (exhausted and not stopped_by_failure):
+        return INCONCLUSIVE
+    return CONFORMANT if verdict is Verdict.CONFORMANT else NONCONFORMANT
 
 
 def list_own_errors(outcome: RunOutcome) -> list[RequirementRow]:

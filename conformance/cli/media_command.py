@@ -9,6 +9,7 @@ import click
 from conformance.cli import exit_codes
 from conformance.errors import UsageError
 from conformance.plan.media import TYPES, media_folder, read_media
+from openapi.schema.quantity import format_quantity
 
 
 @click.command()
@@ -26,4 +27,4 @@ def media(folder: Path) -> None:
                 (folder / name).write_bytes(read_media(name))
         except OSError as error:
             raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
-        click.echo(f"{len(names)} files written to {folder}")
+        click.echo(f"{format_quantity(len(names), 'file')} written to {folder}")

@@ -146,7 +146,7 @@ OPTIONS: Final = {
         ),
         SuiteOption(
             "--media-path",
-            "Folder on the server with the media files of the suite, as paths in requests name it; `chatproof media"
+            "Folder on the server with the media files of the suite, as an absolute path in requests; `chatproof media"
             " FOLDER` writes them",
             "FOLDER",
         ),

@@ -33,7 +33,7 @@ from conformance.report.verdict import Outcome, row_fails
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
-from conformance.run.connection_settings import read_secret, read_verify, shell_variable
+from conformance.run.connection_settings import read_media_path, read_secret, read_verify, shell_variable
 from conformance.run.drafting import require_matching_patterns
 from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.contract.contract import Keyword
@@ -86,7 +86,7 @@ class JudgingSession:
         require_matching_patterns(contract, only, topics, draw)
         accepted = waivers.read(Path(option("--waivers"))) if option("--waivers") else ()
         verify = read_verify(option("--insecure"), Path(option("--ca-file")) if option("--ca-file") else None)
-        media_host, media_path = option("--media-host"), option("--media-path")
+        media_host, media_path = option("--media-host"), read_media_path(option("--media-path"))
         if url is None:
             media_host, media_path = media_host or embedded_server.MEDIA_HOST, media_path or embedded_server.MEDIA_PATH
             server = self._stack.enter_context(embedded_server.serve(contract))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 LONGEST_LINE = 2000
-SHOWN_SCENARIOS = 5
+SHOWN = 5
 own_dialects = click.option(
     "--dialect",
     "own",
@@ -74,8 +75,9 @@ def judge(
     with exit_codes.report_errors():
         report_options = report_files.parse_options(reports)
         accepted = waivers.read(waiver_file) if waiver_file else ()
+        recorded = read_results(file)
         rejudged = rejudge.judge_again(
-            read_results(file),
+            recorded,
             strict=strict,
             only=only,
             topics=topics,
@@ -87,14 +89,24 @@ def judge(
         results = add_clients(rejudged.outcome.results) if clients else rejudged.outcome.results
         written = next((str(path) for kind, path in report_options if kind == "json"), str(file))
         terminal.write(results, console, written)
-        if missing := rejudged.unrecorded:
-            some = ", ".join(missing[:SHOWN_SCENARIOS]) + (", ..." if len(missing) > SHOWN_SCENARIOS else "")
-            number = format_quantity(len(missing), "scenario")
-            console.print(f"not judged because the record does not contain them: {number} ({some})")
+        for missing, noun in ((rejudged.unrecorded, "scenario"), (rejudged.not_sent, "requirement")):
+            if missing:
+                some = ", ".join(missing[:SHOWN]) + (", ..." if len(missing) > SHOWN else "")
+                number = format_quantity(len(missing), noun)
+                sent = _describe_selection(recorded["run"])
+                console.print(Text(f"not part of the recorded run{sent}, so not judged: {number} ({some})", "yellow"))
         report_files.write_reports(report_options, results, console)
         exit_codes.print_own_errors(rejudged.outcome)
         code = exit_codes.exit_code(rejudged.outcome)
     sys.exit(code)
+
+
+def _describe_selection(run: dict[str, Any]) -> str:
+    """Return the options that limited what a recorded run sent, in parentheses; empty if none did."""
+    options = [f"--only {shlex.quote(pattern)}" for pattern in run.get("only", ())]
+    options += [f"--topic {topic}" for topic in run.get("topics", ())]
+    options += [f"--depth {run['depth']}"] if run.get("depth", "standard") != "standard" else []
+    return f" ({sanitize(' '.join(options))})" if options else ""
 
 
 @click.command(name="replay", context_settings={"help_option_names": ["-h", "--help"]})

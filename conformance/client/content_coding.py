@@ -9,6 +9,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Final
 
+from openapi.schema.quantity import format_quantity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -56,7 +58,9 @@ class ContentDecoder:
         while piece and len(decoded) < limit:
             if self._zlib.eof:
                 if self._coding not in GZIP:
-                    raise CodingError(f"the {self._coding} body has {len(piece)} bytes after its end")
+                    raise CodingError(
+                        f"the {self._coding} body has {format_quantity(len(piece), 'byte')} after its end"
+                    )
                 self._zlib = zlib.decompressobj(_GZIP_WINDOW)  # RFC 1952: there may be several parts
             decoded += self._decompress(piece, limit - len(decoded))
             piece = self._zlib.unused_data if self._zlib.eof else self._zlib.unconsumed_tail

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from conformance.exchange import Failure, FailureKind
+from openapi.schema.quantity import format_quantity
 from openapi.stream import sse
 
 if TYPE_CHECKING:
@@ -193,7 +194,9 @@ class Recording:
     def wants_more(self) -> bool:
         """Return whether to read on. After `stop_after_events` events the recording fails: we disconnect."""
         if self.failure is None and self._stop_after_events is not None and self._events >= self._stop_after_events:
-            self.fail("disconnected-by-us", f"we disconnected on purpose after {self._events} events")
+            self.fail(
+                "disconnected-by-us", f"we disconnected on purpose after {format_quantity(self._events, 'event')}"
+            )
         return self.failure is None
 
     def fail(self, kind: FailureKind, detail: str) -> None:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from conformance.check import Context, NotExercised, NotObserved
+from conformance.judge.acceptance import is_refused
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
 from conformance.judge.evidence.repetition import measure_repetition
@@ -39,6 +40,7 @@ class Judgement:
     unobserved: why the exchange does not show what the check is about.
     error: a defect of the check itself.
     applies: False if the condition of the requirement did not hold; `unobserved` then says which condition.
+    optional: whether `unobserved` is because the server answered or refused a request which it may answer or refuse.
     """
 
     assertion: Assertion
@@ -47,6 +49,7 @@ class Judgement:
     unobserved: str | None = None
     error: str | None = None
     applies: bool = True
+    optional: bool = False
 
 
 def judge(
@@ -111,9 +114,10 @@ def _judge_one(
     if check.is_relation:  # these also work with fewer rounds
         first_round = {step.name for step in scenario.steps if step.round <= 1}
         required = tuple(name for name in steps if name in first_round)
-    for exchange in (exchanges[name] for name in required):
-        if reason := check.on.unmet(exchange):
-            return Judgement(assertion, identities, unobserved=reason)
+    for name in required:
+        if reason := check.on.unmet(exchanges[name]):
+            optional = _is_optional(assertion, name, exchanges[name], context.contract)
+            return Judgement(assertion, identities, unobserved=reason, optional=optional)
     try:
         findings = _run(assertion, exchanges, context)
     except NotObserved as not_observed:
@@ -122,6 +126,12 @@ def _judge_one(
         where = f" ({locate(error, check.origin)})" if check.origin else ""
         return Judgement(assertion, identities, error=f"{check.id}: {describe(error)}{where}")
     return Judgement(assertion, identities, findings)
+
+
+def _is_optional(assertion: Assertion, name: str, exchange: Exchange, contract: Contract) -> bool:
+    """Return whether a request was answered or refused, and may be either."""
+    step = next(step for step in assertion.scenario.steps if step.name == name)
+    return step.expect == "either" and (exchange.succeeded or is_refused(exchange, contract))
 
 
 def _run(assertion: Assertion, exchanges: Mapping[str, Exchange], context: Context) -> tuple[Finding, ...]:

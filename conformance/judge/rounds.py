@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Applicability, Check, Context, Finding, NotExercised, NotObserved, Trial, parse_claim
 from conformance.judge.applicability import why_unanswered
 from conformance.statistics import CAREFUL, SequentialTest
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -60,7 +61,7 @@ def trial(
                 raise NotExercised("no round shows what the check is about")
             decision = test.decide(results)
             if decision == "open":
-                raise NotExercised(f"undecided after {len(results)} rounds")
+                raise NotExercised(f"undecided after {format_quantity(len(results), 'round')}")
             if decision == "ignored":
                 yield Finding("/rounds", f"{expected}, in most rounds", f"in {sum(results)} of {len(results)} rounds")
 

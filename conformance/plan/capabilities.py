@@ -21,7 +21,8 @@ DESCRIPTION: Final = "the server's /openapi.json"
 KEY: Final = "the key, given or not"
 PROBE: Final = "a probe"
 COMMAND_LINE: Final = "the command line"
-PLACES: Final = {"media_urls": "--media-host, given or not", "media_paths": "--media-path, given or not"}
+PLACES: Final = {"media_urls": "--media-host", "media_paths": "--media-path"}
+"""The options that say where the server finds media, by the capabilities that are judged only with them."""
 """The origins of the capabilities that concern where media are."""
 
 
@@ -93,14 +94,19 @@ class DeclaredCapabilities:
         return replace(self, declared=declared, denied=denied, sources={**self.sources, "auth": KEY})
 
     def with_media_places(self, contract: Contract, given: Mapping[str, bool]) -> DeclaredCapabilities:
-        """Leave media at places that were not given unjudged; declare the others if the server takes media."""
+        """Leave media at places that were not given unjudged; declare the others if the server takes media.
+
+        Raises UsageError if the user declares one whose place was not given, because its requests cannot be made.
+        """
         known = self
         for name, is_given in given.items():
             if name not in contract.capabilities or (is_given and known.status_of(name) != "unknown"):
                 continue
+            if not is_given and name in known.declared and known.source_of(name) == COMMAND_LINE:
+                raise UsageError(f"--capability +{name} requires {PLACES[name]}, where the server finds the files")
             has = is_given and "media" in known.declared
             declared = known.declared | {name} if has else known.declared - {name}
-            sources = {**known.sources, name: PLACES[name]}
+            sources = {**known.sources, name: f"{PLACES[name]}, given or not"}
             known = replace(known, declared=declared, denied=known.denied - {name}, sources=sources)
         return known
 

@@ -37,6 +37,8 @@ class Plan:
     left_out: requirements that only requests exercise which the contract does not allow, each with the reason.
     unjudged: capabilities that the server declares and that no requirement judges.
     partial: whether the user left out some of the assertions.
+    selected: the ids of the requirements that the user selected; None: all. Others are judged too, because what was
+        selected presupposes them.
     denials: the refusals by which the server denies capabilities that its document has.
     """
 
@@ -49,6 +51,7 @@ class Plan:
     left_out: tuple[tuple[Requirement, str], ...] = ()
     unjudged: tuple[Capability, ...] = ()
     partial: bool = False
+    selected: frozenset[str] | None = None
     denials: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -106,9 +109,11 @@ def make_plan(
         used = {assertion.scenario.id for assertion in assertions}
         kept, shown = tuple(scenario for scenario in scenarios if scenario.id in used), tuple(assertions)
     partial = bool(only or topics)
+    selected = None
     if partial:
+        selected = frozenset(assertion.requirement.id for assertion in shown)
         shown = add_presupposed(shown, every, kept)
-    return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial)
+    return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial, selected=selected)
 
 
 def require_matches(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:

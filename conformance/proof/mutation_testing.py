@@ -20,6 +20,7 @@ from conformance.proof.scenario_selection import (
     find_sufficient,
     select_known,
 )
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -120,7 +121,7 @@ async def run_faults(
                 false_positives.append(str(error))
                 result = TrialResult(frozenset(), {}, ())
         done += 1
-        detected = f"detected by {len(result.killers)} checks" if result.killers else "not detected"
+        detected = f"detected by {format_quantity(len(result.killers), 'check')}" if result.killers else "not detected"
         on_progress(f"{done} of {len(trials)} tested; last: {trial.fault.name} in {trial.dialect}, {detected}")
         return result
 

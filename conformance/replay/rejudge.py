@@ -29,8 +29,9 @@ from openapi.address import parse
 from openapi.contract.resolution import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Iterator, Set
 
+    from conformance.plan.assertion import Assertion
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
     from conformance.run.saved_requests import ReusableExchanges
@@ -43,19 +44,25 @@ NO_LIMITS: Final = BudgetLimits()
 
 @dataclass(frozen=True, slots=True)
 class RebuiltRun:
-    """Today's plan for one dialect, its record, and the scenarios that are not completely recorded."""
+    """Today's plan for one dialect, its record, and what is not part of the record.
+
+    unrecorded: the scenarios that a run with the same options sends today and that are not completely recorded.
+    not_sent: the selected requirements for which the recorded run sent no request, or too few.
+    """
 
     prepared: PreparedRun
     record: Record
     unrecorded: tuple[str, ...]
+    not_sent: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RejudgedRun:
-    """The outcome by today's checks, and the scenarios of today's plan that the record does not contain."""
+    """The outcome by today's checks, and what is not part of the record, as in `RebuiltRun`."""
 
     outcome: RunOutcome
     unrecorded: tuple[str, ...]
+    not_sent: tuple[str, ...]
 
 
 def judge_again(
@@ -83,11 +90,11 @@ def judge_again(
     with limit_judging(replace(first.prepared.options, budget=limits, started_s=started_s)) as limit:
         outcome, *also = (conclude(run.prepared, run.record, started_at, duration_s, limit) for run in (first, *others))
     combined = add_dialects(outcome.results, [other.results for other in also]) if also else outcome.results
-    unrecorded = [
-        *first.unrecorded,
-        *(f"{run.prepared.contract.name}:{scenario}" for run in others for scenario in run.unrecorded),
-    ]
-    return RejudgedRun(replace(outcome, also=tuple(also), results=combined), tuple(unrecorded))
+    unrecorded, not_sent = list(first.unrecorded), list(first.not_sent)
+    for run in others:
+        unrecorded += [f"{run.prepared.contract.name}:{scenario}" for scenario in run.unrecorded]
+        not_sent += [f"{run.prepared.contract.name}:{requirement}" for requirement in run.not_sent]
+    return RejudgedRun(replace(outcome, also=tuple(also), results=combined), tuple(unrecorded), tuple(not_sent))
 
 
 def rebuild(
@@ -187,15 +194,13 @@ def _rebuild(
         if scenario.id in judged_scenarios and _is_incomplete(scenario, known_steps, record, trials)
     )
     address = parse(target["url"], contract.path, contract.models_path)
+    narrowed = _narrow(plan, known_steps)
     prepared = PreparedRun(
-        replace(options, dialect=contract.location),
-        contract,
-        address,
-        target["model"],
-        declaration,
-        _narrow(plan, known_steps),
+        replace(options, dialect=contract.location), contract, address, target["model"], declaration, narrowed
     )
-    return RebuiltRun(prepared, record, unrecorded)
+    shown = {assertion.requirement.id for assertion in narrowed.assertions}
+    asked = dict.fromkeys(assertion.requirement.id for assertion in plan.assertions)
+    return RebuiltRun(prepared, record, unrecorded, tuple(name for name in asked if name not in shown))
 
 
 def _is_incomplete(scenario: Scenario, known: Set[tuple[str, str]], record: Record, trials: Trials) -> bool:
@@ -219,15 +224,20 @@ def _narrow(plan: Plan, known: set[tuple[str, str]]) -> Plan:
     assertions = tuple(
         assertion
         for assertion in plan.assertions
-        if all(
-            (assertion.scenario.id, name) in known
-            for name in assertion.check.steps(assertion.scenario, assertion.step, ())
-        )
+        if all((assertion.scenario.id, name) in known for name in _list_needed(assertion))
     )
     used = {assertion.scenario.id for assertion in assertions}
     scenarios = tuple(narrow_scenario(scenario, known) for scenario in plan.scenarios if scenario.id in used)
     partial = plan.partial or len(assertions) < len(plan.assertions)
     return replace(plan, scenarios=scenarios, assertions=assertions, partial=partial)
+
+
+def _list_needed(assertion: Assertion) -> Iterator[str]:
+    """Yield the names of the steps that a run always sends for an assertion."""
+    if not assertion.check.whole:
+        yield from assertion.check.steps(assertion.scenario, assertion.step, ())
+        return
+    yield from (step.name for step in assertion.scenario.steps if step.round <= 1)
 
 
 def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:

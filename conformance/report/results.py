@@ -9,12 +9,14 @@ import json
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
 from conformance.client.curl import KEY_VARIABLE
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.report.recorded_exchanges import RecordedExchanges
+from openapi.contract.contract import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,6 +75,7 @@ def build_results(
             },
             "tls_verified": not facts.insecure,
             **({} if facts.key_variable is None else {"key_variable": facts.key_variable}),
+            **({} if name_of(contract) == contract.name else {"dialect_file": _shorten_path(contract.location)}),
         },
         "run": {
             "started_at": facts.started_at,
@@ -87,6 +90,7 @@ def build_results(
             "depth": facts.depth,
             "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
+            **({} if report.unjudged is None else {"unjudged": report.unjudged}),
             **({} if facts.annotate is None else {"annotate": facts.annotate}),
         },
         "verdict": report.verdict.value,
@@ -107,6 +111,12 @@ def build_results(
         ],
         "exchanges": RecordedExchanges(record.exchanges.values(), facts.key_variable or KEY_VARIABLE),
     }
+
+
+def _shorten_path(path: str) -> str:
+    """Return a path relative to the working folder if it is inside, as the commands of reports name the results too."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:

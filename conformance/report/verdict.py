@@ -8,11 +8,15 @@ The outcome depends on what the exchanges showed and on the keyword of the requi
 | SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NOT_EXERCISED | NOT_APPLICABLE |
 | MAY    | OBSERVED, with what was seen                             | NOT_EXERCISED | NOT_APPLICABLE |
 
-NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage that
-may be absent is absent. NOT_APPLICABLE means that the server does not declare the capability. Neither fails the run.
+NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage
+that may be absent is absent, or because every request that would show it may be refused and was. NOT_APPLICABLE means
+that the server does not declare the capability. Neither fails the run.
 
 A failing requirement that a waiver covers is WAIVED and does not fail the run. An expired waiver, and one that no
 failure needs any more, add a row that FAILs.
+
+A run without a failure is conformant if it judged at least one of the requirements that the user selected. Otherwise it
+shows nothing about them, and is inconclusive.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from conformance.check import Finding
 from conformance.judge.rounds import DECIDED
 from conformance.report.waivers import find_waiver
 from openapi.contract.contract import Keyword
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,11 +106,16 @@ class RequirementRow:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All rows and the verdict. `exhausted` names the limit that ended the run early, if any."""
+    """All rows and the verdict.
+
+    exhausted: the limit that ended the run early, if any.
+    unjudged: why a run that did not end early judged nothing that was selected, and what to do; None if it did.
+    """
 
     rows: tuple[RequirementRow, ...]
     verdict: Verdict
     exhausted: str | None
+    unjudged: str | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -140,7 +150,7 @@ def build_report(
 
     causes: the causes of the requirements that fail as a consequence. They change no outcome.
 
-    A run that ended early is inconclusive unless a finding or a waiver fails it.
+    A run that ended early is inconclusive unless a finding or a waiver fails it, and so is one that judged nothing.
     """
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
@@ -170,9 +180,31 @@ def build_report(
     proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
     if any(row.outcome is Outcome.ERROR for row in rows) or (exhausted and not proven):
         verdict = Verdict.INCONCLUSIVE
+    elif failing:
+        verdict = Verdict.NONCONFORMANT
     else:
-        verdict = Verdict.NONCONFORMANT if failing else Verdict.CONFORMANT
+        selected = [row for row in rows if plan.selected is None or row.id in plan.selected]
+        if not any(map(_is_judged, selected)):
+            return Report(tuple(rows), Verdict.INCONCLUSIVE, None, _explain_unjudged(plan, selected))
+        verdict = Verdict.CONFORMANT
     return Report(tuple(rows), verdict, exhausted)
+
+
+def _is_judged(row: RequirementRow) -> bool:
+    return bool(row.exchanges or row.findings or row.outcome is Outcome.WAIVED)
+
+
+def _explain_unjudged(plan: Plan, selected: list[RequirementRow]) -> str:
+    """Return why none of the selected requirements was judged, and what to do, on one line."""
+    if selected:
+        reasons = "; ".join([*dict.fromkeys(row.note for row in selected if row.note)][:2])
+        number = format_quantity(len(selected), "selected requirement was", "selected requirements were")
+        why = f"{number} not exercised ({reasons})" if reasons else f"{number} not exercised"
+    elif plan.selected == frozenset():
+        why = "none of the selected requirements applies to a server with these capabilities"
+    else:
+        return "the run has no request that shows a selected requirement; select others, or run a check that sends more"
+    return f"{why}; select more, or run a check with --capability +NAME for what else the server supports"
 
 
 def _apply_waivers(
@@ -264,6 +296,8 @@ def _decide(
         bad = Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN
         return (bad if has_findings else Outcome.PASS), ""
     not_exercised = [judgement for judgement in group if not judgement.applies]
+    if all(judgement.optional for judgement in group):
+        not_exercised = group
     reasons = _reasons(not_exercised or group)
     if not_exercised:
         return Outcome.NOT_EXERCISED, reasons

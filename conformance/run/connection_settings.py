@@ -1,9 +1,10 @@
-"""Read the API key and the TLS settings from the options of the command line and the pytest plugin."""
+"""Read the API key, the TLS settings and the folder of media from the options of the command line and the plugin."""
 
 from __future__ import annotations
 
 import os
 import ssl
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from conformance.client.secret import Secret
@@ -46,3 +47,16 @@ def read_verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
         ) from error
     except OSError as error:
         raise UsageError(f"--ca-file {ca_file}: {error.strerror}") from error
+
+
+def read_media_path(folder: str | None) -> str | None:
+    """Return the folder of media files on the server. Raises UsageError for a path that is not absolute.
+
+    Only the server can tell whether an absolute path exists, and a relative one would depend on its working folder.
+    """
+    path = (folder or "").removeprefix("file://")
+    if folder is None or PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute():
+        return folder
+    raise UsageError(
+        f"invalid --media-path {folder!r}: expected the absolute path of a folder on the server, such as /data/media"
+    )

@@ -355,8 +355,8 @@ def conclude(
         causes={**causes, **attribute_lost(judgements, record.exhausted)},
     )
     answered = prepared.answered or any(map(is_completion, exchanges.values()))
-    if not answered and (report.verdict is verdict.Verdict.CONFORMANT or record.exhausted == DIED):
-        report = replace(report, verdict=verdict.Verdict.INCONCLUSIVE, exhausted=NO_COMPLETION)
+    if not answered and (report.verdict is verdict.Verdict.CONFORMANT or report.unjudged or record.exhausted == DIED):
+        report = replace(report, verdict=verdict.Verdict.INCONCLUSIVE, exhausted=NO_COMPLETION, unjudged=None)
     facts = RunFacts(
         url=prepared.target.chat_url,
         model=prepared.model,

@@ -19,7 +19,7 @@ from loadtests.cli.locust_arguments import split_arguments
 from loadtests.cli.reachability import check_listening, wait_until_ready
 from loadtests.errors import UnreachableError, UsageError
 from loadtests.report.extra_reports import parse_reports
-from loadtests.report.results import INTERNAL_ERROR
+from loadtests.report.results import INTERNAL_ERROR, INTERRUPTED
 from loadtests.run.options import OPTIONS, value_type
 from loadtests.run.report_folder import prepare_folder
 from openapi.command_options.duration import Duration, format_duration
@@ -50,7 +50,6 @@ LOCUST_EXTRA_S: Final = 60
 """How much later Locust's own time limit is than that of the test, which counts from the first request."""
 PLACEHOLDER_URL: Final = "http://127.0.0.1"
 """Used to check the options before the embedded server has an address."""
-INTERRUPTED: Final = 130
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 DISTRIBUTED: Final = ("--master", "--worker")
 """Options of Locust with which other machines send the load; they may reach a server that this machine cannot reach."""

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 
 from loadtests.cli.load_command import (
-    INTERRUPTED,
     LOCUSTFILE,
     OUT,
     PLACEHOLDER_URL,
@@ -34,7 +33,7 @@ from loadtests.cli.load_command import (
 from loadtests.cli.rate_search import RateSearch, RateStep, is_saturated
 from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
-from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED, describe_failures
+from loadtests.report.results import FAILURES, INTERNAL_ERROR, INTERRUPTED, INVALID, MET, MISSED, describe_failures
 from loadtests.secret import to_printable
 from openapi.command_options.duration import Duration
 from openapi.whole_file import write_whole_text

@@ -6,6 +6,7 @@ import json
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
+from openapi.schema.quantity import format_quantity
 from openapi.server_values import read_name, read_seconds
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def classify_stream(answer: Answer, scan: EventScan) -> None:
     elif not scan.done:
         answer.failure, answer.detail = "no-done", "the stream ended without [DONE]"
     elif scan.done > 1:
-        answer.failure, answer.detail = "done-twice", f"the stream had [DONE] {scan.done} times"
+        answer.failure, answer.detail = "done-twice", f"the stream had [DONE] {format_quantity(scan.done, 'time')}"
     elif not scan.counts:
         answer.failure, answer.detail = "no-content", "the stream had no content"
 

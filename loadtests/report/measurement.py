@@ -45,7 +45,7 @@ class Measurement:
 
     rows: the buckets of each latency. extremes: its least, greatest and sum. cpu: the busiest process's share of a
     core. warm_up_failures: the first detail of each kind of failure in the warm-up. lost_workers: the number of
-    workers that no longer reported.
+    workers that no longer reported. interrupted: whether a signal ended the test before its time was up.
     """
 
     tally: Tally
@@ -56,3 +56,4 @@ class Measurement:
     warm_up_failures: Mapping[str, str] = field(default_factory=dict)
     lost_workers: int = 0
     aborted: Aborted | None = None
+    interrupted: bool = False

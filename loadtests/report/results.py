@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION: Final = 1
 PERCENTILES: Final = (50, 90, 95, 99, 99.9)
 MET, FAILURES, USAGE, MISSED, INVALID, INTERNAL_ERROR = range(6)
+INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 """Exit codes, in the order of the README's table."""
 
 
@@ -48,6 +49,10 @@ def build_results(plan: LoadPlan, measured: Measurement) -> dict[str, Any]:
     verdicts = [_judge_objective(objective, latencies, rates, failed) for objective in plan.objectives]
     doubts = _find_doubts(plan, measured, latencies)
     code = exit_code(tally, plan.max_failures, verdicts, any(doubt.invalid for doubt in doubts))
+    if aborted is not None:
+        code = FAILURES
+    if measured.interrupted:
+        code = INTERRUPTED
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
@@ -109,7 +114,7 @@ def build_results(plan: LoadPlan, measured: Measurement) -> dict[str, Any]:
         ],
         "worst_streams": tally.worst,
         "given_up": None if aborted is None else asdict(aborted),
-        "exit_code": code if aborted is None else FAILURES,
+        "exit_code": code,
     }
 
 
@@ -171,6 +176,9 @@ def describe_failures(counts: Mapping[str, Any]) -> str:
 def describe_verdict(results: Mapping[str, Any]) -> str:
     """Describe the exit code in words."""
     code, counts = results["exit_code"], results["counts"]
+    if code == INTERRUPTED:
+        load = results["load"]
+        return f"interrupted after {load['measured_s']:.3g} of {load['planned_s']:g} s; the figures are of this time"
     if aborted := results.get("given_up"):
         after = f"aborted after {aborted['at_s']:.3g} of {results['load']['planned_s']:g} s ({aborted['limit']})"
         return f"{after}: {describe_verdict({**results, 'given_up': None})}"

@@ -38,6 +38,7 @@ class _Finalizer:
         self._session = session
         self._worker_cpu: dict[str, float] = {}
         self._csv: RequestsCsv | None = None
+        self._interrupted = False
 
     def add_to_report(self, data: dict[str, Any], **_: Any) -> None:
         """Add the counts of this worker to its report to the master."""
@@ -81,6 +82,7 @@ class _Finalizer:
             warm_up_failures=session.generator.warm_up_failures,
             lost_workers=len(session.lost_workers),
             aborted=session.aborted,
+            interrupted=self._interrupted,
         )
         return build_results(session.settings.describe(), measured)
 
@@ -90,6 +92,8 @@ class _Finalizer:
         if isinstance(runner, WorkerRunner):
             environment.process_exit_code = 0
             return
+        # A test whose time is up has ended before. After a signal Locust calls this twice, and the first call ends it.
+        self._interrupted |= not self._session.ended_ns
         runner.quit()
         if environment.web_ui and not self._session.began_ns:  # no test was started, so there is nothing to report
             environment.process_exit_code = 0

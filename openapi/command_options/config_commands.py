@@ -13,7 +13,7 @@ from rich.text import Text
 
 from openapi.command_options import config_file
 from openapi.command_options.duration import DURATION, Duration, format_duration
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def show(command: str, target: str | None) -> None:
             continue
         shown = _shown(read.params[str(parameter.name)], parameter)
         table.add_row(f"--{name}", Text(shown), Text(_origin(read, parameter, command)))
-    make_console().print(table)
+    make_console().print(LegibleTable(table))
 
 
 @click.command(name="schema")

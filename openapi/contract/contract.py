@@ -187,8 +187,10 @@ def load(name: str) -> Contract:
     Raises ContractError for an unknown name, and for an invalid or unreadable file.
     """
     if "://" in name:
-        new = f"`chatproof dialect new {shlex.quote(name)} --extends openai` writes a dialect file from a description"
-        raise ContractError(f"{name!r} is a URL: expected {describe_names()}; {new}")
+        new = f"`chatproof dialect new {shlex.quote(name)} --extends openai --out FILE`"
+        raise ContractError(
+            f"{name!r} is a URL: expected {describe_names()}; {new} writes a dialect file from a description"
+        )
     if is_path(name):
         return load_file(Path(name))
     known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow

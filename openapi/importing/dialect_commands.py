@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from openapi.contract.contract import ContractError, load
+from openapi.contract.contract import ContractError, describe_names, load
 from openapi.description.reference_page import render_page
 from openapi.importing.new_dialect import ImportOptions, import_source
 from openapi.importing.source import read_source
@@ -20,8 +20,12 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid source
 
 @click.command(name="new")
 @click.argument("source")
-@click.option("--extends", required=True, metavar="DIALECT", help="Dialect that the new one extends, such as openai.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: stdout.")
+@click.option("--extends", metavar="DIALECT", help="Dialect that the new one extends, such as openai. Required.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write, as a whole and only if the source can be read. Default: stdout.",
+)
 @click.option("--id", "name", metavar="ID", help="Id of the new dialect. Default: from the title of the source.")
 @click.option("--title", help="Title of the new dialect. Default: that of the source.")
 @click.option("--vendor", help="Vendor of the interface. Default: the title of the source.")
@@ -43,7 +47,7 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid source
 )
 def new(
     source: str,
-    extends: str,
+    extends: str | None,
     out: Path | None,
     name: str | None,
     title: str | None,
@@ -54,14 +58,20 @@ def new(
     partial: bool,
     quotes: bool,
 ) -> None:
-    """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server."""
+    """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server.
+
+    For example: chatproof dialect new https://docs.acme.example/chat --extends openai --out acme.yaml
+    """
+    if extends is None:
+        closest = "the dialect whose parameters are closest; for most vendors that is openai"
+        _stop(f"add --extends DIALECT: {closest}, see {describe_names()}", out)
     try:
         options = ImportOptions(
             extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes
         )
         imported = import_source(read_source(source), options)
     except ContractError as error:
-        _stop(str(error))
+        _stop(str(error), out)
     _write(imported.text, out)
     where = f"check it with: chatproof dialect check {out}" if out else "--out FILE writes it to a file"
     click.echo(f"chatproof: {imported.summary}; {where}", err=True)
@@ -75,7 +85,7 @@ def docs(dialect: str, out: Path | None) -> None:
     try:
         text = render_page(load(dialect))
     except ContractError as error:
-        _stop(str(error))
+        _stop(str(error), out)
     _write(text, out)
 
 
@@ -86,10 +96,12 @@ def _write(text: str, out: Path | None) -> None:
     try:
         write_whole_text(out, text)
     except OSError as error:
-        _stop(f"cannot write {out}: {error.strerror}")
+        _stop(f"cannot write {out}: {error.strerror}", out)
     click.echo(out)
 
 
-def _stop(message: str) -> NoReturn:
-    click.echo(f"chatproof: {message}", err=True)
+def _stop(message: str, out: Path | None) -> NoReturn:
+    """Exit with an error. The shell has already emptied a file to which it redirects, which --out would not do."""
+    hint = "" if out or sys.stdout.isatty() else "; nothing was written: --out FILE leaves a file as it is in this case"
+    click.echo(f"chatproof: {message}{hint}", err=True)
     sys.exit(USAGE_ERROR)

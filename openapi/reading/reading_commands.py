@@ -98,7 +98,7 @@ def _print_table(shown: list[ExplainedRow]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from openapi.console import make_console
+    from openapi.console import LegibleTable, make_console
 
     console = make_console()
     table = Table("line", "where", "what", "page", "contract", "status", "reason", show_edge=False)
@@ -110,7 +110,7 @@ def _print_table(shown: list[ExplainedRow]) -> None:
         where = f"{difference.part} {difference.path}".strip()
         table.add_row(str(difference.line or ""), *map(escape, (where, difference.member, *cells, reason)))
     if shown:
-        console.print(table)
+        console.print(LegibleTable(table))
 
 
 def _read_bytes(page: Path) -> bytes:

@@ -11,7 +11,7 @@ import yaml
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, load, names
 from reference_server.faults.registry import faults_of
 from reference_server.http.served_contract import served_contract
@@ -65,10 +65,10 @@ def print_faults(faults: Mapping[str, Fault]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("fault", no_wrap=True)
     table.add_column("what the server does")
-    table.add_column("reported in")
+    table.add_column("reported in", overflow="fold")
     for fault in faults.values():
         table.add_row(escape(fault.name), escape(fault.line), escape(reports_of(fault)))
-    make_console().print(table)
+    make_console().print(LegibleTable(table))
 
 
 def reports_of(fault: Fault) -> str:

@@ -25,7 +25,7 @@ from conformance.plan.traced_page import count_lines, trace_passages
 from conformance.plan.traced_sentences import map_sentences
 from conformance.run.drafting import draft
 from conformance.run.session import load_contract
-from openapi.console import make_console
+from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, names
 from openapi.contract.page.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
 from openapi.schema.quantity import format_quantity
@@ -154,7 +154,7 @@ def _print_tables(traces: dict[str, tuple[Contract, tuple[TracedSentence, ...]]]
     console = make_console()
     for contract, traced in traces.values():
         if with_empty or traced:
-            console.print(_table(contract, traced))
+            console.print(LegibleTable(_table(contract, traced)))
     for name, (_, traced) in traces.items():
         for item in traced:
             if item.is_lost:

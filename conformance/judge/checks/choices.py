@@ -11,6 +11,7 @@ from conformance.judge.applicability import ANSWER, not_generated, requests_seve
 from conformance.judge.rounds import trial
 from conformance.statistics import NO_PATTERN
 from conformance.text_diff import differ_by_one_gap
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +78,9 @@ def sampled_choices_differ(exchanges: Mapping[str, Exchange], _: Context) -> Ite
     if len(set(first + second)) == 1:
         raise NotExercised("the model always gives the same answer")
     if len(set(first)) == len(set(second)) == 1:
-        yield Finding("/choices/*/message/content", "different texts", f"{len(first)} times {first[0]!r}"[:200])
+        yield Finding(
+            "/choices/*/message/content", "different texts", f"{format_quantity(len(first), 'time')} {first[0]!r}"[:200]
+        )
 
 
 @trial(
@@ -139,7 +142,7 @@ def best_of_returns_n_choices(exchanges: Mapping[str, Exchange], context: Contex
     expected = expected_choices(exchanges["best-of"], context)
     found = len(exchanges["best-of"].choices)
     if found != expected:
-        yield Finding("/choices", f"{expected} choices", f"{found} choices")
+        yield Finding("/choices", format_quantity(expected, "choice"), format_quantity(found, "choice"))
 
 
 @relation("choices.beams-differ", over=("beams",), unmet=why_unanswered)
@@ -149,7 +152,9 @@ def beams_are_different_texts(exchanges: Mapping[str, Exchange], _: Context) -> 
     if len(texts) < 2 or min(map(len, texts)) < FEW_CHARACTERS:
         raise NotExercised("the answers are too short, or too few, to compare")
     if len(set(texts)) == 1:
-        yield Finding("/choices/*/message/content", "different texts", f"{len(texts)} times {texts[0]!r}"[:200])
+        yield Finding(
+            "/choices/*/message/content", "different texts", f"{format_quantity(len(texts), 'time')} {texts[0]!r}"[:200]
+        )
 
 
 @relation("choices.beams-repeat", over=("beams", "beams-again"), unmet=why_unanswered)

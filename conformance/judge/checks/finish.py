@@ -17,6 +17,7 @@ from conformance.judge.applicability import (
 )
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, STREAMED_CUTS, completion_count, requested_limit
+from openapi.schema.quantity import format_quantity
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[F
         raise NotObserved(reason)
     found = completion_count(exchange)
     if found <= VERY_SHORT and exchange.finish_reason() == "length":
-        yield Finding("/choices/0/finish_reason", "no limit, or the server's own", f"length after {found} tokens")
+        yield Finding(
+            "/choices/0/finish_reason",
+            "no limit, or the server's own",
+            f"length after {format_quantity(found, 'token')}",
+        )
 
 
 @series("finish.unlimited-goes-on", scenario="length-without-a-limit")
@@ -108,7 +113,7 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
         raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit:
         expected = f"length only after {min(limit, SAFE_LIMIT)} tokens"
-        yield Finding("/choices/0/finish_reason", expected, f"length after {found} tokens")
+        yield Finding("/choices/0/finish_reason", expected, f"length after {format_quantity(found, 'token')}")
 
 
 @check("finish.stop-when-stopped", on=STOPPED_BY_TEXT)

@@ -14,6 +14,7 @@ from conformance.judge.answer_fields import iterate_choices, objects_of, prompt_
 from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, not_generated, why_unanswered
 from conformance.judge.logprob_entries import all_entries
 from conformance.judge.token_counts import completion_count, prompt_count
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,7 +124,7 @@ def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Find
     requested = {f"token_id:{identifier}" for identifier in sent["logprob_token_ids"]}
     for entry in all_entries(exchange):
         if missing := requested - {item.token for item in entry.top}:
-            yield Finding(f"{entry.where}/top_logprobs", f"{sorted(missing)}", f"{len(entry.top)} others")
+            yield Finding(f"{entry.where}/top_logprobs", f"{sorted(missing)}", format_quantity(len(entry.top), "other"))
             return
 
 
@@ -138,7 +139,7 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
     tokens = prompt_count(exchange)
     if not isinstance(found, list) or len(found) != tokens:
         got = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]
-        yield Finding("/prompt_logprobs", f"{tokens} entries", got)
+        yield Finding("/prompt_logprobs", format_quantity(tokens, "entry", "entries"), got)
         return
     if found[0] is not None:
         yield Finding("/prompt_logprobs/0", "null", repr(found[0])[:80])
@@ -159,7 +160,7 @@ def chunks_hold_as_many_tokens_as_asked(exchange: Exchange, _: Context) -> Itera
     most = tokens // sent["stream_interval"] + 2  # the first token and the last ones may have smaller chunks
     found = sum(len(choice.deltas) for choice in exchange.choices.values())
     if found > most:
-        yield Finding("/events", f"at most {most} chunks with text for {tokens} tokens", f"{found}")
+        yield Finding("/events", f"at most {most} chunks with text for {format_quantity(tokens, 'token')}", f"{found}")
 
 
 @check("output.repetition-ends", on=_sets(not_generated(PLAIN_ANSWER), "repetition_detection"))

@@ -13,6 +13,7 @@ from conformance.judge.applicability import in_scenario, summarize, why_unanswer
 from conformance.judge.evidence.answer_difference import compare_answers, is_greedy
 from conformance.judge.evidence.load_failures import LOAD_FAILURES
 from conformance.judge.token_counts import COUNTS
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +69,7 @@ def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Excha
     if not ids:
         raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
-        yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}: {sorted(set(ids))}"[:120])
+        yield Finding("/id", format_quantity(len(ids), "id"), f"{len(set(ids))}: {sorted(set(ids))}"[:120])
 
 
 @relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), unmet=why_unanswered)
@@ -173,4 +174,4 @@ def answers_in_a_crowd_have_ids_of_their_own(exchanges: Mapping[str, Exchange], 
         raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
         repeated = sorted(identifier for identifier in set(ids) if ids.count(identifier) > 1)
-        yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}; repeated: {', '.join(repeated)}"[:200])
+        yield Finding("/id", format_quantity(len(ids), "id"), f"{len(set(ids))}; repeated: {', '.join(repeated)}"[:200])

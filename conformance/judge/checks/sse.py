@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER
 from conformance.judge.streams import SLOW_S, byte_findings, response_of, timed_response
+from openapi.schema.quantity import format_quantity
 from openapi.stream.event_order import DONE
 
 if TYPE_CHECKING:
@@ -114,14 +115,14 @@ def stream_starts_without_a_mark(exchange: Exchange, _: Context) -> Iterator[Fin
 def stream_holds_no_comments(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream has no comments, which some clients cannot parse."""
     if exchange.decoded.comments:
-        yield Finding("/bytes", "no comments", f"{exchange.decoded.comments} lines")
+        yield Finding("/bytes", "no comments", format_quantity(exchange.decoded.comments, "line"))
 
 
 @check("sse.space-after-colon", on=STREAM)
 def data_follows_a_space(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`data:` is followed by a space, as many clients expect."""
     if exchange.decoded.unspaced:
-        yield Finding("/bytes", "`data: `", f"{exchange.decoded.unspaced} lines without the space")
+        yield Finding("/bytes", "`data: `", f"{format_quantity(exchange.decoded.unspaced, 'line')} without the space")
 
 
 @check("sse.one-line-per-event", on=STREAM)
@@ -129,7 +130,7 @@ def event_is_one_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The data of an event is on one line, because many clients read line by line."""
     for at, event in enumerate(exchange.events):
         if "\n" in event.data:
-            yield Finding(f"/events/{at}", "one line of data", f"{event.data.count(chr(10)) + 1} lines")
+            yield Finding(f"/events/{at}", "one line of data", format_quantity(event.data.count(chr(10)) + 1, "line"))
             return
 
 

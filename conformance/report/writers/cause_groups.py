@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from conformance.plan.capabilities import PLACES
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
         more = f" and {len(names) - SHOWN_CAPABILITIES} more" if len(names) > SHOWN_CAPABILITIES else ""
         origins = judged["target"].get("capability_origins", {})
         unknown = [name for name in names if origins.get(name, {}).get("status") == "unknown"]
-        hint = f"; judge them with --capability +{unknown[0]}" if unknown else ""
+        hint = f"; judge them with {PLACES.get(unknown[0], f'--capability +{unknown[0]}')}" if unknown else ""
         yield f"sentences about undeclared capabilities: {some}{more}{hint}"
 
 
@@ -166,3 +167,10 @@ def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tls", "the server's certificate was not verified (--insecure)"
     if results["run"]["exhausted"]:
         yield "ended_early", results["run"]["exhausted"]
+    if unjudged := describe_unjudged(results["run"]):
+        yield "unjudged", unjudged
+
+
+def describe_unjudged(run: dict[str, Any]) -> str:
+    """Return why a run judged nothing that was selected, and what to do; empty if it judged something."""
+    return f"no verdict: {run['unjudged']}" if run.get("unjudged") else ""

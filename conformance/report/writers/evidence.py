@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.client.curl import KEY_VARIABLE, short_curl
@@ -12,7 +13,7 @@ from conformance.exchange import Exchange
 from conformance.judge.check_registry import gather_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 RESULTS_FILE: Final = "results.json"
 LONGEST_COMMAND: Final = 1500
@@ -45,28 +46,61 @@ class ExchangeIndex:
         return self._exchanges[self._places[identity]]
 
 
+@dataclass(frozen=True, slots=True)
+class ReproductionCommands:
+    """The commands that show a recorded run again, and what they name: its results file, and the variable with its key.
+
+    dialect_files: the file of each dialect that judged the run, the main one first; None for one of chatproof.
+    """
+
+    file: str = RESULTS_FILE
+    variable: str | None = None
+    dialect_files: tuple[str | None, ...] = ()
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any], file: str = RESULTS_FILE) -> ReproductionCommands:
+        """Return what commands about these results name."""
+        targets = [judged["target"] for judged in (results, *results.get("also", ()))]
+        files = tuple(target.get("dialect_file") for target in targets)
+        return cls(file, results["target"].get("key_variable"), files)
+
+    def judge_command(self, options: str) -> str:
+        """Return the command that judges the run again."""
+        return f"chatproof judge {shlex.quote(self.file)}{_dialect_options(self.dialect_files)} {options}"
+
+    def replay_command(self, identity: str) -> str:
+        """Return the command that sends an exchange, or all exchanges of a requirement, again."""
+        key = f" --api-key-env {self.variable}" if self.variable else ""
+        dialects = _dialect_options(self.dialect_files)
+        return f"chatproof replay {shlex.quote(self.file)} --id {shlex.quote(identity)}{dialects}{key}"
+
+    def explain_command(self, identity: str) -> str:
+        """Return the command that explains a requirement of the main dialect."""
+        return f"chatproof explain {shlex.quote(identity)}{_dialect_options(self.dialect_files[:1])}"
+
+
+def _dialect_options(files: Iterable[str | None]) -> str:
+    return "".join(f" --dialect {shlex.quote(file)}" for file in files if file is not None)
+
+
+RECORDED: Final = ReproductionCommands()
+
+
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
     """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
-    variable = results["target"].get("key_variable")
-    return {exchange["id"]: repeat_command(exchange, variable=variable) for exchange in results["exchanges"]}
+    recorded = ReproductionCommands.of(results)
+    return {exchange["id"]: repeat_command(exchange, recorded) for exchange in results["exchanges"]}
 
 
-def repeat_command(exchange: Mapping[str, Any], file: str = RESULTS_FILE, variable: str | None = None) -> str:
+def repeat_command(exchange: Mapping[str, Any], recorded: ReproductionCommands = RECORDED) -> str:
     """Return the shortest shell command, on one line, that sends the request of an exchange again.
 
-    file: the results file, from which `chatproof replay` reads a request that is too long for a command.
-    variable: the environment variable with the API key, if the run had one.
+    recorded: the run, from whose results file `chatproof replay` reads a request that is too long for a command.
     """
-    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request, variable or KEY_VARIABLE)
+    line = short_curl(Exchange.from_dict({**exchange, "response": None}).request, recorded.variable or KEY_VARIABLE)
     if len(line) > LONGEST_COMMAND or "\n" in line or UNSAFE.search(line):
-        return replay_command(exchange["id"], file, variable)
+        return recorded.replay_command(exchange["id"])
     return line
-
-
-def replay_command(identity: str, file: str = RESULTS_FILE, variable: str | None = None) -> str:
-    """Return the command that sends an exchange of a results file, or all exchanges of a requirement, again."""
-    key = f" --api-key-env {variable}" if variable else ""
-    return f"chatproof replay {shlex.quote(file)} --id {shlex.quote(identity)}{key}"
 
 
 class Reproduction:
@@ -78,8 +112,7 @@ class Reproduction:
     def __init__(self, results: dict[str, Any], file: str = RESULTS_FILE) -> None:
         self._exchanges = ExchangeIndex(results["exchanges"])
         self._checks = gather_checks()
-        self._file = file
-        self._variable = results["target"].get("key_variable")
+        self.recorded = ReproductionCommands.of(results, file)
 
     def command(self, row: Mapping[str, Any]) -> str | None:
         """Return the command; None for a finding that rests on no recorded exchange."""
@@ -87,8 +120,8 @@ class Reproduction:
         if first is None or first["exchange"] not in self._exchanges:
             return None
         if self._compares(row):
-            return replay_command(row["id"], self._file, self._variable)
-        return repeat_command(self._exchanges[first["exchange"]], self._file, self._variable)
+            return self.recorded.replay_command(row["id"])
+        return repeat_command(self._exchanges[first["exchange"]], self.recorded)
 
     def first_finding(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the finding to show first: of the exchange with the shortest request, among the first ones.

@@ -6,7 +6,12 @@ import re
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
+from conformance.report.writers.cause_groups import (
+    describe_causes,
+    describe_caveats,
+    describe_document,
+    describe_unjudged,
+)
 from conformance.report.writers.evidence import Reproduction, show_shortest_first
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,14 +25,15 @@ def write(results: dict[str, Any]) -> str:
     A consequence begins with the name of its cause.
     """
     results = show_shortest_first(results)
-    target, ended_early = results["target"], results["run"]["exhausted"]
-    rows, reproduction = results["requirements"], Reproduction(results)
+    target, rows, reproduction = results["target"], results["requirements"], Reproduction(results)
+    # Without a case that says so, a CI system would show a run that judged nothing as an empty or green suite.
+    not_judged = describe_unjudged(results["run"]) or ("" if rows else results["run"]["exhausted"] or "")
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
-        tests=str(len(rows) or int(bool(ended_early))),
+        tests=str(len(rows) + bool(not_judged)),
         failures=str(sum(row["fails"] for row in rows)),
-        errors=str(sum(row["outcome"] == "ERROR" for row in rows) or int(bool(ended_early) and not rows)),
+        errors=str(sum(row["outcome"] == "ERROR" for row in rows) + bool(not_judged)),
         skipped=str(sum(_is_skipped(row) for row in rows)),
         time=f"{results['run']['duration_s']:.3f}",
         timestamp=results["run"]["started_at"],
@@ -43,9 +49,9 @@ def write(results: dict[str, Any]) -> str:
     ):
         if text:
             Xml.SubElement(properties, "property", name=name, value=_clean(text))
-    if ended_early and not rows:  # without a test case, a CI system would show an empty and green suite
-        case = Xml.SubElement(suite, "testcase", classname="chatproof.run", name="run.begins")
-        Xml.SubElement(case, "error", message=_clean(ended_early))
+    if not_judged:
+        case = Xml.SubElement(suite, "testcase", classname="chatproof.run", name="run.judges")
+        Xml.SubElement(case, "error", message=_clean(not_judged))
     for row in rows:
         case = Xml.SubElement(
             suite,

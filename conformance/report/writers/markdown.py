@@ -16,6 +16,7 @@ from conformance.report.writers.cause_groups import (
     describe_document,
     describe_requests,
     describe_retries,
+    describe_unjudged,
     list_problems,
     other_causes,
 )
@@ -64,6 +65,8 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"**{causes}.**")
     if run["exhausted"]:
         yield from ("", f"The run ended early: {code_span(run['exhausted'], LONGEST_COMMAND)}.")
+    if unjudged := describe_unjudged(run):
+        yield from ("", f"{code_span(unjudged, LONGEST_COMMAND)}.")
     yield from ("", f"{format_counts(results).capitalize()}.")
     for line in describe_document(results):
         yield from ("", f"{line[0].upper()}{line[1:]}.")

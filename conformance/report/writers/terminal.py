@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
@@ -19,6 +18,7 @@ from conformance.report.writers.cause_groups import (
     describe_document,
     describe_requests,
     describe_retries,
+    describe_unjudged,
     list_problems,
     other_causes,
 )
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.report.writers.cause_groups import CauseGroup
+    from conformance.report.writers.evidence import ReproductionCommands
 
-UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 MOST_CONSEQUENCES = 8  # of one cause that are listed; a server that does not answer has hundreds
 LONGEST_IN_TABLE = 100
 
@@ -63,14 +63,14 @@ def write(results: dict[str, Any], console: Console, file: str = RESULTS_FILE) -
     for group in problems[:MOST_CAUSES]:
         for line in _group(group, reproduction, console):
             console.print(line, soft_wrap=True)
-    for line in _further_causes(problems[MOST_CAUSES:], file, console):
+    for line in _further_causes(problems[MOST_CAUSES:], reproduction.recorded, console):
         console.print(line, soft_wrap=True)
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
     if "clients" in results:
         console.print(_clients(results["clients"]))
-    verdict = _verdict(results)
+    verdict = _verdict(results, reproduction.recorded)
     console.print(Panel(verdict, expand=False) if is_terminal else verdict, soft_wrap=not is_terminal)
 
 
@@ -87,15 +87,15 @@ def _group(group: CauseGroup, reproduction: Reproduction, console: Console) -> I
     yield Text("")
 
 
-def _further_causes(groups: Sequence[CauseGroup], file: str, console: Console) -> Iterator[Text]:
+def _further_causes(groups: Sequence[CauseGroup], recorded: ReproductionCommands, console: Console) -> Iterator[Text]:
     """Yield one line for each cause, and the commands that show more of them."""
     if not groups:
         return
     yield Text(f"{format_quantity(len(groups), 'further cause')}:")
     for group in groups:
         yield _one_line(group.row, group.row["summary"], "  ", console)
-    page = f"chatproof judge {shlex.quote(file)} --report html=page.html"
-    one = f"chatproof replay {shlex.quote(file)} --id {shlex.quote(groups[0].row['id'])}"
+    page = recorded.judge_command("--report html=page.html")
+    one = recorded.replay_command(groups[0].row["id"])
     yield Text("all of them with their evidence:", "dim")
     yield Text(f"{INDENT}{sanitize(page)}", "cyan")
     yield Text("one of them, sent again:", "dim")
@@ -191,7 +191,7 @@ def _clients(clients: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _verdict(results: dict[str, Any]) -> Group:
+def _verdict(results: dict[str, Any], recorded: ReproductionCommands) -> Group:
     target, run = results["target"], results["run"]
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),
@@ -201,16 +201,15 @@ def _verdict(results: dict[str, Any]) -> Group:
         *(Text(sanitize(line, LONGEST_COMMAND), "dim") for line in describe_document(results)),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
-    if all(row["outcome"] in UNJUDGED for row in results["requirements"]):
-        lines.append(Text("nothing was judged: the run exercised none of the requirements; select more", "yellow"))
+    if unjudged := describe_unjudged(run):
+        lines.append(Text(sanitize(unjudged, LONGEST_COMMAND), "yellow"))
     if run["retries"]:
         lines.append(Text(describe_retries(run), "yellow"))
     if run["exhausted"]:
         lines.append(Text(f"ended early: {sanitize(run['exhausted'], LONGEST_COMMAND)}", "yellow"))
     if failing := next((group.row for group in list_problems(results) if group.fails), None):
-        lines.append(
-            Text(f"`chatproof explain {sanitize(failing['id'])}` says why it matters and how to fix it", "dim")
-        )
+        command = sanitize(recorded.explain_command(failing["id"]), LONGEST_COMMAND)
+        lines.append(Text(f"`{command}` says why it matters and how to fix it", "dim"))
     if not target["tls_verified"]:
         lines.append(Text("the server's certificate was not verified (--insecure)", "yellow"))
     return Group(*lines)

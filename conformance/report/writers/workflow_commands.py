@@ -34,6 +34,8 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     file = annotated_file(results)
     if results["run"]["exhausted"]:
         yield _command("error", file, "the run ended early", results["run"]["exhausted"])
+    if unjudged := results["run"].get("unjudged"):
+        yield _command("error", file, "no verdict", unjudged)
     groups = list_problems(results)
     for level in LEVELS:
         rows = [group.row for group in groups if group.row["outcome"] != "WAIVED" and _level(group.row) == level]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import replace
 from email.utils import formatdate
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as Xml
 
 import pytest
 
 from conformance.cli import check_command, exit_codes
 from conformance.judge.check_registry import gather_checks
 from conformance.report.results_file import read_results
+from conformance.report.writers import WRITERS
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 from openapi.contract.contract import names
 
@@ -86,6 +90,50 @@ def test_a_conformant_server_gives_0_and_a_results_file(honest: str, chatproof: 
     assert (result.code, result.stderr) == (0, "")
     assert result.results["verdict"] == "conformant"
     assert "json written to results.json" in result.stdout
+
+
+def test_a_selection_that_exercises_nothing_is_inconclusive_in_every_report(
+    honest: str, chatproof: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    kinds = sorted(set(WRITERS) - {"json", "har"})  # an HTTP archive has no verdict
+    reports = [part for kind in kinds for part in ("--report", f"{kind}={kind}.out")]
+    checked = chatproof("check", honest, "--dialect", "mindie", "--only", "http.body-decodable", *reports)
+    why = checked.results["run"]["unjudged"]
+    assert (checked.code, checked.results["verdict"]) == (4, "inconclusive")
+    assert re.match(r"1 selected requirement was not exercised \(.+\); select more", why)
+    texts = {kind: (tmp_path / f"{kind}.out").read_text("utf-8") for kind in kinds}
+    judged = chatproof("judge", "results.json")
+    texts |= {"check": checked.stdout, "judge": judged.stdout}
+    texts["matrix"] = chatproof("matrix", "results.json", "--report", "markdown=m.md").stdout
+    texts["matrix page"] = (tmp_path / "m.md").read_text("utf-8")
+    only_reason = {"github", "sarif"}
+    assert {kind for kind, text in texts.items() if "inconclusive" not in text} == only_reason
+    assert {kind for kind, text in texts.items() if why not in html.unescape(text).replace("\\", "")} == {
+        "badge",
+        "matrix",
+        "matrix page",
+    }
+    assert judged.code == 4
+    case = Xml.fromstring(texts["junit"]).find("testcase[@classname='chatproof.run']/error")
+    assert case is not None
+
+
+def test_a_selection_that_does_not_apply_to_the_server_is_inconclusive(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    result = chatproof(
+        "check",
+        honest,
+        "--dialect",
+        "mindie",
+        "--topic",
+        "media",
+        "--capability=-media",
+        "--report",
+        "json=results.json",
+    )
+    assert (result.code, result.results["verdict"]) == (4, "inconclusive")
+    assert result.results["run"]["unjudged"].startswith("none of the selected requirements applies to a server with ")
 
 
 def test_a_violated_should_gives_1_only_with_strict(honest: str, chatproof: Callable[..., CommandResult]) -> None:
@@ -248,6 +296,14 @@ USAGE = {
     "one file for two reports": (
         ("check", UNREACHABLE, "--dialect", "mindie", "--report", "junit=x", "--report", "json=x"),
         "another report is already written to x",
+    ),
+    "a relative folder of media": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--media-path", "relative/x"),
+        "invalid --media-path 'relative/x': expected the absolute path of a folder on the server",
+    ),
+    "an empty folder of media": (
+        ("check", UNREACHABLE, "--dialect", "mindie", "--media-path", ""),
+        "invalid --media-path ''",
     ),
     "no such topic": (("check", UNREACHABLE, "--dialect", "mindie", "--topic", "nothing"), "stream"),
     "a capability without a name": (("check", UNREACHABLE, "--dialect", "mindie", "--capability", "+"), "+logprobs,-n"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from conformance.report.writers.evidence import ReproductionCommands
 from conformance.run.embedded_server import EmbeddedServer, list_restart_commands
 from openapi.contract.contract import load
 from openapi.contract.resolution import vendor_files
@@ -33,6 +36,7 @@ def greets(exchange, context):
     """The answer greets."""
     {body}
 '''
+COMMAND = re.compile(r"chatproof ((?:explain|judge|replay) [^`\n<]+)")
 PASSES = "return iter(())"
 
 
@@ -59,6 +63,39 @@ def test_an_own_check_judges_its_own_scenario(honest: str, chatproof: Callable[.
     (Path("checks.py")).rename("other.py")
     path = write(Path(), add=DEMANDED, scenarios=[scenario], checks=["other.py"])
     assert 0 == chatproof("judge", "results.json", "--dialect", path).code
+
+
+def test_the_commands_of_the_reports_work_for_a_dialect_outside_the_package(
+    honest: str, chatproof: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    long = {"ask": f"Hello {'x' * 3000}", "body": {"max_tokens": 4}}  # too long for a command of curl
+    scenario = {"id": "own-hello", "summary": "a greeting", "steps": [long]}
+    body = "yield Finding('/body', 'a greeting', exchange.id)"
+    (folder := tmp_path / "my dialects").mkdir()
+    path = write(folder, body, add=DEMANDED, scenarios=[scenario])
+    reports = ("--report", "html=page.html", "--report", "markdown=m.md", "--report", "junit=j.xml")
+    checked = chatproof("check", honest, "--dialect", path, "--only", "own-hello", *reports)
+    assert 1 == checked.code, checked.stderr
+    texts = [checked.stdout, *((tmp_path / name).read_text("utf-8") for name in ("page.html", "m.md", "j.xml"))]
+    recorded = ReproductionCommands.of(checked.results)
+    texts.append(recorded.judge_command("--report badge=b.svg"))
+    printed = {words for text in texts for words in COMMAND.findall(html.unescape(text))}
+    assert {"explain", "judge", "replay"} == {words.split()[0] for words in printed}
+    for words in printed:
+        result = chatproof(*shlex.split(words))
+        assert (result.code in (0, 1), "") == (True, result.stderr), words
+    assert "--dialect 'my dialects/own.yaml'" in recorded.replay_command("own.greets")
+
+
+def test_the_commands_name_only_the_dialects_that_are_outside_the_package(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    path = write(Path(), id="second")
+    result = chatproof("check", honest, "--dialect", "mindie", "--also", path, "--only", "conversation")
+    recorded = ReproductionCommands.of(result.results)
+    assert recorded.explain_command("a.b") == "chatproof explain a.b"
+    assert recorded.replay_command("a.b") == f"chatproof replay results.json --id a.b --dialect {path}"
+    assert chatproof(*shlex.split(recorded.judge_command(""))[1:]).code == 0
 
 
 def test_a_check_that_raises_is_one_line_that_names_it(honest: str, chatproof: Callable[..., CommandResult]) -> None:
@@ -165,4 +202,4 @@ def test_a_url_in_place_of_a_dialect_names_the_command_that_imports_it(chatproof
     result = chatproof("dialect", "check", "https://api.example/v1")
     assert (2, 1) == (result.code, result.stderr.count("\n"))
     assert result.stderr.startswith("chatproof: dialect: 'https://api.example/v1' is a URL: expected ")
-    assert "`chatproof dialect new https://api.example/v1 --extends openai`" in result.stderr
+    assert "`chatproof dialect new https://api.example/v1 --extends openai --out FILE`" in result.stderr

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.check import Applicability, Check, Finding, NotExercised, NotObserved
 from conformance.judge.judgement import MOST_FINDINGS
+from conformance.proof.editing.responses import with_status
 from conformance.report.verdict import Outcome, Verdict, build_report
 
 if TYPE_CHECKING:
@@ -115,3 +116,19 @@ def test_an_exchange_that_was_not_sent_is_not_judged(read_good: Callable[[str], 
         for judgement in bare.judge({})
         if judgement.findings or judgement.error or judgement.unobserved is None
     ]
+
+
+@pytest.mark.parametrize(
+    ("expect", "status", "optional"), [("either", 400, True), ("either", 503, False), ("answer", 400, False)]
+)
+def test_a_refusal_of_a_request_that_may_be_refused_is_told_from_a_missing_answer(
+    read_good: Callable[[str], Good], expect: Any, status: int, optional: bool
+) -> None:
+    good = read_good("mindie-2.3")
+    name = "conversation::answer.object-named"
+    (first,) = [assertion for assertion in good.plan.assertions if assertion.id == name]
+    step = replace(first.step, expect=expect)
+    assertion = replace(first, step=step, scenario=replace(first.scenario, steps=(step,)))
+    changed = with_status(good.exchanges[first.scenario.id, step.name], status)
+    (found,) = good.judge({(first.scenario.id, step.name): changed}, [assertion])
+    assert (True, optional) == (found.unobserved is not None, found.optional)

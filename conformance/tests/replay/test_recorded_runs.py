@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,31 @@ def test_a_quick_run_is_judged_again_by_what_it_sent(good: Good) -> None:
     again = rejudge.judge_again(content).outcome
     assert ("conformant", 0) == (again.report.verdict, again.report.counts["UNTESTABLE"])
     assert {item.requirement.id for item in plan.assertions} <= {row.id for row in again.report.rows}
+
+
+def test_what_a_quick_run_did_not_send_is_listed_and_fails_nothing(
+    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    good = read_good("mindie-2.3")
+    content = json.loads(good.results)
+    plan = draft(good.contract, good.declaration, depth="quick")
+    sent = {(scenario.id, step.name) for scenario in plan.scenarios for step in scenario.steps}
+    content["run"]["depth"] = "quick"
+    content["exchanges"] = [item for item in content["exchanges"] if (item["scenario"], item["step"]) in sent]
+    content["missing"] = []
+    for topic in ("effects", "stream", "tools", "relations"):
+        again = rejudge.judge_again(content, topics=(topic,))
+        selected = {item.requirement.id for item in draft(good.contract, good.declaration, topics=(topic,)).assertions}
+        judged = {row.id for row in again.outcome.report.rows}
+        assert (0, True) == (again.outcome.report.counts["UNTESTABLE"], set(again.not_sent) <= selected), topic
+        assert selected <= {*judged, *again.not_sent}, topic
+        assert not judged.intersection(again.not_sent), topic
+    (tmp_path / "quick.json").write_text(json.dumps(content), encoding="utf-8")
+    result = chatproof("judge", "quick.json", "--topic", "effects")
+    assert re.search(
+        r"not part of the recorded run \(--depth quick\), so not judged: \d+ requirements \(", result.stdout
+    )
+    assert result.code == 4
 
 
 def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:

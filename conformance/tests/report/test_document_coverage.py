@@ -11,6 +11,7 @@ from conformance.plan.capabilities import default_capabilities
 from conformance.plan.capability_use import list_unjudged
 from conformance.report.document_coverage import STATES, count_sentences
 from conformance.report.verdict import Outcome, build_report
+from conformance.report.writers.cause_groups import describe_document
 from conformance.run.drafting import draft
 from conformance.tests.report.judgements import make_judgement
 from openapi.contract.capability import Capability
@@ -40,6 +41,17 @@ def count(plan: Plan, *, exhausted: bool = False, **changes: Any) -> dict[str, A
     counts = count_sentences(CONTRACT, plan, rows, sent, exhausted=exhausted)
     assert sum(counts[state] for state in STATES) == counts["sentences"] == len(CONTRACT.sentences)
     return counts
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("tools", "--capability +tools"), ("media_urls", "--media-host"), ("media_paths", "--media-path")],
+)
+def test_the_hint_about_an_undeclared_capability_is_the_option_that_makes_it_judged(name: str, hint: str) -> None:
+    counts = dict.fromkeys(STATES, 1) | {"sentences": 5, "undeclared_capabilities": {name: 1}}
+    target = {"document": {"id": "d"}, "capability_origins": {name: {"status": "unknown"}}}
+    *_, line = describe_document({"document": counts, "target": target})
+    assert line.endswith(f"; judge them with {hint}")
 
 
 def test_undeclared_capabilities_are_named_with_their_sentences(plan: Plan) -> None:

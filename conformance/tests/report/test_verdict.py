@@ -70,7 +70,7 @@ def test_the_outcome_follows_from_the_judgement_and_the_keyword(kind: str, keywo
 def test_the_verdict_follows_from_the_rows(kind: str, keyword: Keyword, strict: bool) -> None:
     outcome, fails, fails_strict = TABLE[kind, keyword]
     expected = Verdict.NONCONFORMANT if (fails_strict if strict else fails) else Verdict.CONFORMANT
-    if outcome is Outcome.ERROR:
+    if outcome is Outcome.ERROR or (kind.startswith("not ") and expected is Verdict.CONFORMANT):  # nothing was judged
         expected = Verdict.INCONCLUSIVE
     assert expected == make_report(judgement_of(kind, keyword), strict=strict).verdict
 
@@ -104,6 +104,38 @@ def test_an_exhausted_budget_leaves_the_run_inconclusive_unless_something_fails(
     assert make_report(judgement_of("finding", MUST), exhausted=spent).verdict is Verdict.NONCONFORMANT
     assert make_report(judgement_of("finding", SHOULD), exhausted=spent).verdict is Verdict.INCONCLUSIVE
     assert make_report(judgement_of("finding", SHOULD), exhausted=spent, strict=True).verdict is Verdict.NONCONFORMANT
+
+
+def test_a_run_that_judges_nothing_that_was_selected_is_inconclusive_and_says_why() -> None:
+    unseen = replace(make_judgement(identity="topic.asked"), unobserved="no stream failed", applies=False)
+    presupposed = make_judgement(identity="topic.presupposed")
+    plan = Plan(load("openai"), (), (), (), partial=True, selected=frozenset({"topic.asked"}))
+    report = build_report(plan, [unseen, presupposed], strict=False, exhausted=None)
+    assert (report.verdict, [row.outcome for row in report.rows]) == (
+        Verdict.INCONCLUSIVE,
+        [Outcome.NOT_EXERCISED, Outcome.PASS],
+    )
+    assert report.unjudged is not None
+    assert report.unjudged.startswith("1 selected requirement was not exercised (no stream failed); ")
+    everything = replace(plan, selected=None)
+    assert build_report(everything, [unseen, presupposed], strict=False, exhausted=None).verdict is Verdict.CONFORMANT
+
+
+def test_a_failure_outweighs_that_nothing_that_was_selected_was_judged() -> None:
+    plan = Plan(load("openai"), (), (), (), partial=True, selected=frozenset({"topic.asked"}))
+    failing = replace(make_judgement(identity="topic.presupposed"), findings=(FINDING,))
+    report = build_report(plan, [failing], strict=False, exhausted=None)
+    assert (report.verdict, report.unjudged) == (Verdict.NONCONFORMANT, None)
+
+
+@pytest.mark.parametrize("keyword", [MUST, SHOULD])
+def test_a_requirement_is_not_exercised_if_all_its_requests_may_be_refused_and_are(keyword: Keyword) -> None:
+    refused = replace(make_judgement(keyword), unobserved="it was refused", optional=True)
+    lost = replace(make_judgement(keyword), unobserved="no answer")
+    outcomes = [make_report(*group).rows[0].outcome for group in ([refused, refused], [refused, lost], [lost])]
+    assert [Outcome.NOT_EXERCISED, Outcome.UNTESTABLE, Outcome.UNTESTABLE] == outcomes
+    passing = make_report(refused, make_judgement(keyword)).rows[0]
+    assert Outcome.PASS is passing.outcome
 
 
 def test_an_untestable_row_lists_each_reason_once() -> None:
@@ -142,7 +174,7 @@ def test_what_was_not_sent_has_a_row_and_never_fails_a_server() -> None:
         "topic.unreached": Outcome.NOT_EXERCISED,
         "capability.n": Outcome.NOT_APPLICABLE,
     }
-    assert report.verdict is Verdict.CONFORMANT
+    assert report.verdict is Verdict.INCONCLUSIVE
 
 
 def test_every_outcome_is_counted() -> None:

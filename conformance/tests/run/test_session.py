@@ -88,6 +88,21 @@ def test_auth_is_judged_if_the_dialect_the_user_or_an_api_key_declares_it() -> N
     assert prepare_auth("siliconstorm")[:2] == ("declared", "the dialect")
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "given"),
+    [
+        ("media_urls", "--media-host", {"media_host": "127.0.0.1"}),
+        ("media_paths", "--media-path", {"media_path": "/data"}),
+    ],
+)
+def test_media_at_a_place_that_is_not_given_cannot_be_declared(name: str, option: str, given: dict[str, Any]) -> None:
+    declares = (("media", True), (name, True))
+    with pytest.raises(UsageError, match=rf"--capability \+{name} requires {option}"):
+        prepared(Scripted(), capabilities=declares)
+    declaration = prepared(Scripted(), capabilities=declares, **given).declaration
+    assert name in declaration.declared
+
+
 def test_a_capability_that_is_not_in_the_dialect_is_refused() -> None:
     with pytest.raises(UsageError, match=r"mindie-2\.3 has no capability 'telepathy'"):
         prepared(Scripted(), capabilities=(("telepathy", True),))

@@ -108,6 +108,9 @@ def test_an_interrupt_during_a_stream_keeps_what_was_measured(tmp_path: Path) ->
     assert 2 == results["latencies_ms"]["TTFT"]["count"]
     assert 100 < results["latencies_ms"]["ITL"]["count"]
     assert "Traceback" not in output
+    assert (130, 130) == (process.returncode, results["exit_code"])
+    assert re.search(r"interrupted after [\d.]+ of 600 s; the figures are of this time \(exit code 130\)", output)
+    assert "interrupted after" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_server_that_repeats_an_event_under_load_is_reported(tmp_path: Path) -> None:

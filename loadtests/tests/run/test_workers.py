@@ -103,4 +103,4 @@ def test_a_worker_that_joins_late_sends_only_requests_that_no_other_sends(tmp_pa
         numbers = [int(line["number"]) for line in csv.DictReader(file)]
     assert len(numbers) == len(set(numbers)) >= 40
     results = json.loads((tmp_path / "master" / "results.json").read_text())
-    assert (0, []) == (results["exit_code"], [doubt["name"] for doubt in results["doubts"] if doubt["invalid"]])
+    assert (130, []) == (results["exit_code"], [doubt["name"] for doubt in results["doubts"] if doubt["invalid"]])

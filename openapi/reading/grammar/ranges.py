@@ -25,6 +25,7 @@ _SUBJECT: Final = (
     r"(?:(?:accepts |allows |supports |takes )?(?:the |a |an )?"
     r"(?:value|number|integer|float|scalar|decimal|penalty)s? )?"
 )
+_TO: Final = r"(?:(?:and |all the way )?(?:up )?to|up through|through)"
 _MUST: Final = r"(?:the value )?must be |the value is "
 _ONE: Final = rf"(?:{SET}|{NUMBER})"
 _OR: Final = r"\s*(?:或者|或|\bor\b)\s*"
@@ -112,7 +113,7 @@ RULES: Final = (
     rule(rf"(?:{_LEAD})?(?P<self>{NAME})\s*{_COMPARED}", _named, Preceding.READ),
     rule(rf"(?P<self>{NAME})\s*(?:∈|in)\s*(?P<sets>{SET})", _sets, Preceding.READ),
     rule(
-        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:to|through|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
+        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:{_TO}|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
         r"(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,
@@ -120,13 +121,13 @@ RULES: Final = (
     rule(
         rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?"
         rf"(?:between|from) (?P<low>{NUMBER})"
-        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
+        rf"\s*(?:and|{_TO}|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,
     ),
     rule(
         rf"(?:an? )?(?:decimal number|number|integer|float|value) (?:between|from) (?P<low>{NUMBER})"
-        rf"\s*(?:and|to|-)\s*(?P<high>{NUMBER})"
+        rf"\s*(?:and|{_TO}|-)\s*(?P<high>{NUMBER})"
         r"(?P<rest> (?:that|which|specifying|where|of|for|indicating|representing) .+)",
         lambda match, name: _with_rest(_between(match, name), match["rest"]),
         Preceding.READ,

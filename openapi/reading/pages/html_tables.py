@@ -59,7 +59,7 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = list(place_objects(results, headings))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
-    results += read_name_lists(tokens, headings)
+    results += read_name_lists(tokens, soup, headings)
     results += read_definition_lists(soup, headings)
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])

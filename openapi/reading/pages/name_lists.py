@@ -1,56 +1,66 @@
-"""Read lists and paragraphs that describe one parameter each: "- `temperature` (number, optional): ..."."""
+"""Read lists, also of HTML, and paragraphs that describe one parameter each: "- `temperature` (number): ..."."""
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Final
+
+from bs4.element import NavigableString, PreformattedString, Tag
 
 from openapi.reading.grammar.types import parse_types
 from openapi.reading.pages.columns import NO_PART, detect_part
-from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings
+from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings, position_of
 from openapi.reading.pages.names import PATH, parse_name
 from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
+from openapi.reading.pages.unsupported_lists import announces_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bs4 import BeautifulSoup
     from markdown_it.token import Token
 
     from openapi.reading.pages.headings import Heading, Position
     from openapi.reading.pages.row import Part
 
-    Entry = tuple[int, int, re.Match[str]]  # the nesting of a list entry, its line, and its words
+    Entry = tuple[int, Position, re.Match[str]]  # the nesting of a list entry, its position, and its words
 
 _BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]|<[^>]+>|_[^_]+_|\*[^*]+\*"
+_MARKED: Final = rf"(?:`\*\*|`|\*\*|__|)\s*:?\s*(?P<brackets>(?:{_BRACKETS})(?:\s*(?:{_BRACKETS}))*)"
 _ENTRY: Final = re.compile(
-    rf"(?P<mark>\*\*`|`|\*\*|__|)(?P<name>{PATH})(?:`\*\*|`|\*\*|__|)\s*:?\s*(?P<brackets>(?:{_BRACKETS})(?:\s*(?:{_BRACKETS}))*)?"
-    r"\s*(?P<end>:|[-–—](?=\s)|$)\s*(?P<rest>.*)",
-    re.DOTALL,
+    rf"(?P<mark>\*\*`|`|\*\*|__|)(?P<name>{PATH}){_MARKED}?\s*(?P<end>:|[-–—](?=\s|$)|$)\s*(?P<rest>.*)", re.DOTALL
+)
+_UNSEPARATED: Final = re.compile(  # a marked name and its type, directly followed by a sentence
+    rf"(?P<mark>\*\*`|`|\*\*|__)(?P<name>{PATH}){_MARKED}\s+(?P<end>)(?P<rest>[^\W\d_a-z].*)", re.DOTALL
 )
 _REQUIRED: Final = re.compile(r"(?:required|mandatory|optional|必选|必填|可选|选填)", re.IGNORECASE)
+_LISTS: Final = ("ul", "ol")
+_NAMES: Final = ("code", "strong", "b", "kbd", "tt")  # tags that mark the name of a parameter
+_EMPHASIS: Final = ("em", "i")  # tags that mark its type
+_OTHERS: Final = ("table", "dl", "pre", "nav")  # tags whose lists are read elsewhere, or not at all
 MIN_ENTRIES: Final = 2
 
 
 def read_name_lists(
-    tokens: Sequence[Token], headings: Sequence[Heading]
+    tokens: Sequence[Token], soup: BeautifulSoup, headings: Sequence[Heading]
 ) -> Iterator[tuple[Position, TableRow | UnreadPassage]]:
     """Yield a row for each entry of a list of parameters, with its position.
 
     Such a list has at least two entries that begin with a marked name or with a name and its type, below a heading or
     paragraph that names a part of the interface.
     """
-    entries = list(_entries(tokens))
-    for _, group in groupby(entries, key=lambda entry: tuple(enclosing_headings(_above(headings), (entry[1], 0)))):
+    entries = sorted((*_entries(tokens), *_entries_of_html(soup)), key=lambda entry: entry[1])
+    for titles, group in groupby(entries, key=lambda entry: tuple(enclosing_headings(_above(headings), entry[1]))):
         described = list(group)
-        if len(described) < MIN_ENTRIES:
+        if len(described) < MIN_ENTRIES or any(map(announces_unsupported, titles[:1])):
             continue
-        part = detect_part((), enclosing_headings(_before(headings, described), (described[0][1], 0)), "")
+        position = described[0][1]
+        part = detect_part((), enclosing_headings(_before(headings, described), position), "")
         if part is not None:
             yield from _rows(part, described)
         elif any(_is_typed(match["brackets"]) for _, _, match in described):
-            line = described[0][1]
-            yield (line, 0), UnreadPassage(line, NO_PART, " ".join(match["name"] for _, _, match in described))
+            yield position, UnreadPassage(position[0], NO_PART, " ".join(match["name"] for _, _, match in described))
 
 
 def _above(headings: Sequence[Heading]) -> list[Heading]:
@@ -59,8 +69,8 @@ def _above(headings: Sequence[Heading]) -> list[Heading]:
 
 def _before(headings: Sequence[Heading], entries: Sequence[Entry]) -> list[Heading]:
     """Return the headings without the entries themselves, which are short paragraphs, too."""
-    lines = {line for _, line, _ in entries}
-    return [heading for heading in headings if heading.position[0] not in lines]
+    positions = {position for _, position, _ in entries}
+    return [heading for heading in headings if heading.position not in positions]
 
 
 def _entries(tokens: Sequence[Token]) -> Iterator[Entry]:
@@ -70,10 +80,48 @@ def _entries(tokens: Sequence[Token]) -> Iterator[Entry]:
             depth += 1
         elif token.type in ("bullet_list_close", "ordered_list_close"):
             depth -= 1
-        elif token.type == "inline" and token.map and tokens[at - 1].type == "paragraph_open":
-            match = _ENTRY.fullmatch(token.content)
-            if match and (match["mark"] or _is_typed(match["brackets"])) and (match["end"] or match["brackets"]):
-                yield depth, token.map[0] + 1, match
+        elif (
+            token.type == "inline"
+            and token.map
+            and tokens[at - 1].type == "paragraph_open"
+            and (match := _match(token.content))
+        ):
+            yield depth, (token.map[0] + 1, 0), match
+
+
+def _entries_of_html(soup: BeautifulSoup) -> Iterator[Entry]:
+    for tag in soup.find_all("li"):
+        if isinstance(tag, Tag) and tag.find_parent(_OTHERS) is None and (match := _match(_own_words(tag))):
+            yield len(tag.find_parents(_LISTS)), position_of(tag), match
+
+
+def _own_words(entry: Tag) -> str:
+    """Return the words of a list entry as Markdown writes them, without the lists in it."""
+    words = ""
+    for part in entry.descendants:
+        if not isinstance(part, NavigableString) or isinstance(part, PreformattedString):
+            continue
+        inside = [parent.name for parent in takewhile(lambda parent: parent is not entry, part.parents)]
+        if any(name in (*_LISTS, *_OTHERS) for name in inside):
+            continue
+        is_first, is_bare = not words.strip(), words.endswith(("` ", "_ "))
+        text = str(part).strip()
+        if text and is_first and any(name in _NAMES for name in inside):
+            words = f"`{text.removesuffix(':')}` "
+        elif text and is_bare and any(name in _EMPHASIS for name in inside):
+            words += f"_{text}_ "
+        elif text or not is_bare:
+            words += str(part).lstrip() if is_bare else str(part)
+    return " ".join(words.split())
+
+
+def _match(words: str) -> re.Match[str] | None:
+    """Return the parts of an entry; None for one that does not begin with a marked or typed name."""
+    match = _ENTRY.fullmatch(words)
+    if match and (match["mark"] or _is_typed(match["brackets"])) and (match["end"] or match["brackets"]):
+        return match
+    match = _UNSEPARATED.fullmatch(words)
+    return match if match and _is_typed(match["brackets"]) else None
 
 
 def _is_typed(brackets: str | None) -> bool:
@@ -92,7 +140,8 @@ def _inside(brackets: str | None) -> list[str]:
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
     path: tuple[str, ...] = ()
     depths: list[int] = []
-    for depth, line, match in entries:
+    for depth, position, match in entries:
+        line = position[0]
         written = parse_name(match["name"])
         if written is None:
             continue
@@ -108,7 +157,7 @@ def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, Tabl
         others = [word for word in words if word not in (types, required)]
         items = [Item(text, 0, line) for text in (*others, " ".join(match["rest"].split())) if text]
         yield (
-            (line, 0),
+            position,
             TableRow(
                 part=part,
                 path=path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -56,12 +57,15 @@ def is_title(cells: Sequence[Cell | None]) -> bool:
     return len(cells) > 1 and cells[0] is not None and all(cell is cells[0] for cell in cells)
 
 
+_READ_TAG: Final = re.compile("<(?:table|li|dl)[ >]", re.IGNORECASE)
+
+
 def parse_markup(text: str) -> tuple[list[Token], BeautifulSoup]:
-    """Return the Markdown tokens of a page, and its HTML without the tables in examples of code."""
+    """Return the Markdown tokens of a page, and its HTML without the tables and lists in examples of code."""
     tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
     lines = text.split("\n")
     for token in tokens:
-        if token.type == "fence" and token.map and "<table" in token.content:
+        if token.type == "fence" and token.map and _READ_TAG.search(token.content):
             lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
     return tokens, BeautifulSoup("\n".join(lines), "html.parser")
 

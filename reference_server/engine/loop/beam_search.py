@@ -113,7 +113,7 @@ class BeamSearch:
         finished = [item for group in self._groups for item in group.finished]
         best = sorted(finished, key=lambda item: -item[0])[: self.params.n]
         if len(best) < self.params.n:
-            raise Unsatisfiable(f"only {len(best)} answers are possible, and {self.params.n} are required: lower n")
+            raise Unsatisfiable(f"{self.params.n} answers are required, and only {len(best)} possible: lower n")
         return [self._create_deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
     def _create_deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:

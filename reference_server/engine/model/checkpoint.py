@@ -173,7 +173,7 @@ def _read(path: Path, dtype: str) -> tuple[Any, Any]:
         if shows_progress:
             logging.enable_progress_bar()
     if missing := sorted(report["missing_keys"]):
-        raise CheckpointError(f"{path} lacks {len(missing)} weights, for example {missing[0]}: restore the files")
+        raise CheckpointError(f"{path} lacks weights ({len(missing)}, for example {missing[0]}): restore the files")
     return tokenizer, model
 
 

@@ -10,6 +10,7 @@ from conformance.judge.applicability import ANSWER
 from conformance.judge.schema_fields import excluded_fields, usual_fields
 from conformance.judge.streams import chunks
 from conformance.judge.token_counts import completion_count
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +87,10 @@ def measurements_belong_to_tokens(exchange: Exchange, _: Context) -> Iterator[Fi
                     )  # of several choices the first may be the shortest
                     least = 0 if name == "decode_time_arr" and undecoded else 1
                     if not least <= len(entries) <= max(most, least):
-                        yield Finding(f"{where}{place}/{name}", f"{least} to {most} entries", f"{len(entries)} entries")
+                        yield Finding(
+                            f"{where}{place}/{name}",
+                            f"{least} to {most} entries",
+                            format_quantity(len(entries), "entry", "entries"),
+                        )
     if not seen:
         raise NotExercised("the answer has no lists of measurements")

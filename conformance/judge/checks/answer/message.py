@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.answer_fields import choices_of, possible_roles, requested_choices
 from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, at_temperature_0, not_generated
+from openapi.schema.quantity import format_quantity
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def one_choice_when_none_is_asked_for(exchange: Exchange, context: Context) -> I
         raise NotExercised("the request asks for more than one choice")
     found = len(choices_of(exchange))
     if found != 1:
-        yield Finding("/choices", "1 choice", f"{found} choices")
+        yield Finding("/choices", "1 choice", format_quantity(found, "choice"))
 
 
 @check("answer.as-many-choices-as-asked", on=SEVERAL_CHOICES)
@@ -46,7 +47,7 @@ def choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterat
     """There are `n` choices if `n` is greater than one."""
     requested, found = requested_choices(exchange, context), len(choices_of(exchange))
     if found != requested:
-        yield Finding("/choices", f"{requested} choices", f"{found} choices")
+        yield Finding("/choices", format_quantity(requested, "choice"), format_quantity(found, "choice"))
 
 
 @check("answer.logprobs-when-asked", on=LOGPROBS)

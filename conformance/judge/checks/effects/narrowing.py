@@ -13,6 +13,7 @@ from conformance.judge.checks.logprobs.values import LEAST, TIE
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.logprob_entries import LogprobEntry, first_entries, name_the_text
 from conformance.judge.token_counts import requested_limit
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +36,11 @@ def top_k_leaves_as_many_tokens(exchanges: Mapping[str, Exchange], context: Cont
         raise NotExercised("the contract does not allow answers of one token")
     if len(texts) > 2:
         require_repetition(context)
-        yield Finding("/choices/0/message/content", "one of two texts", f"{len(texts)} texts: {sorted(texts)}"[:200])
+        yield Finding(
+            "/choices/0/message/content",
+            "one of two texts",
+            f"{format_quantity(len(texts), 'text')}: {sorted(texts)}"[:200],
+        )
 
 
 @series("effects.top-p-kept", scenario="narrowed-in-numbers")

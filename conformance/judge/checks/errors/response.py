@@ -15,6 +15,7 @@ from conformance.judge.acceptance import (
 )
 from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize
 from conformance.judge.error_envelope import envelope_of, names_any, texts_within
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -193,7 +194,7 @@ def param_names_what_was_wrong(exchange: Exchange, context: Context) -> Iterator
 def refusal_does_not_repeat_the_request(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A refusal is short: it does not repeat a long request."""
     if len(exchange.body) > MAX_REFUSAL:
-        yield Finding("/body", f"at most {MAX_REFUSAL} bytes", f"{len(exchange.body)} bytes")
+        yield Finding("/body", f"at most {MAX_REFUSAL} bytes", format_quantity(len(exchange.body), "byte"))
 
 
 @relation(

@@ -9,6 +9,7 @@ from conformance.client.content_coding import accepted_codings
 from conformance.judge.applicability import ANYTHING, RESPONSE, why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.streams import timed_response
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,7 +108,8 @@ def _held_back(exchanges: Mapping[str, Exchange], steps: tuple[str, ...], otherw
         raise NotExercised("the answers are not alike")
     if all(coded[-1] - coded[0] < AT_ONCE * span_s for coded in both):  # one burst may be the network's
         coded = both[0]
-        got = f"{len(coded)} events within {(coded[-1] - coded[0]) * 1000:.1f} ms, after {coded[0]:.2f} s"
+        within = f"{(coded[-1] - coded[0]) * 1000:.1f} ms, after {coded[0]:.2f} s"
+        got = f"{format_quantity(len(coded), 'event')} within {within}"
         yield Finding(f"/{steps[1]}/events", f"events over about {span_s:.1f} s, as {otherwise}", got)
 
 

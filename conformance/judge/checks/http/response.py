@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE, why_unanswered
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +100,9 @@ def single_field_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Findin
     names = [name.lower() for name, _value in headers]
     for name in SINGLE:
         if names.count(name) > 1:
-            yield Finding(f"/headers/{name}", "once", f"{names.count(name)} times: {exchange.header(name)}")
+            yield Finding(
+                f"/headers/{name}", "once", f"{format_quantity(names.count(name), 'time')}: {exchange.header(name)}"
+            )
 
 
 @check("http.date-is-now", on=RESPONSE)

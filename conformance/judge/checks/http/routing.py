@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.acceptance import status_of
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def head_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     if exchange.status is None or (exchange.status >= 500 and exchange.status != NOT_IMPLEMENTED):
         yield Finding("/status", "2xx or 4xx", summarize(exchange))
     elif exchange.body:
-        yield Finding("/body", "no body", f"{len(exchange.body)} bytes")
+        yield Finding("/body", "no body", format_quantity(len(exchange.body), "byte"))
 
 
 @check("http.slash-keeps-method", on=in_scenario("other-addresses", "slash"))

@@ -18,6 +18,7 @@ from conformance.judge.logprob_entries import (
     first_entries,
 )
 from conformance.judge.token_counts import completion_count
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,7 +202,11 @@ def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterato
         raise NotExercised("the answer has several choices, or ended by itself")
     completion, count = completion_count(exchange), len(first_entries(exchange))
     if count != completion:
-        yield Finding("/choices/0/logprobs/content", f"{completion} entries", f"{count} entries")
+        yield Finding(
+            "/choices/0/logprobs/content",
+            format_quantity(completion, "entry", "entries"),
+            format_quantity(count, "entry", "entries"),
+        )
 
 
 @check("logprobs.in-every-chunk", on=STREAM_REQUESTED)

@@ -12,6 +12,7 @@ from conformance.judge.evidence.answer_difference import NEAR_TIE
 from conformance.judge.evidence.run_answers import require_answers
 from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice, first_entries
 from openapi.contract.contract import ABSENT
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,7 +102,9 @@ def greedy_choice_stands_among_the_alternatives(exchange: Exchange, context: Con
             raise NotExercised("too few tokens have alternatives")
         if 2 * len(listed) < len(complete):
             yield Finding(
-                f"/choices/{index}/logprobs/content", f"{len(complete)} tokens listed", f"{len(listed)} of them"
+                f"/choices/{index}/logprobs/content",
+                f"{format_quantity(len(complete), 'token')} listed",
+                f"{len(listed)} of them",
             )
 
 

@@ -12,6 +12,7 @@ from conformance.judge.evidence.answer_difference import compare_answers
 from conformance.judge.evidence.repetition import require_repetition, require_some_repetition
 from conformance.judge.token_counts import LIMITED_STEPS, STREAMED_CUTS
 from conformance.text_diff import differ_by_one_gap
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,7 +127,9 @@ def a_long_prompt_is_answered_with_text(exchanges: Mapping[str, Exchange], _: Co
         raise NotExercised("the answer to the shorter prompt is empty")
     counted = (exchanges["thousand"].usage or {}).get("completion_tokens")
     if not _has_text(exchanges["thousand"]) and type(counted) is int and counted >= SEVERAL:
-        yield Finding("/thousand/choices/0/message/content", f"the text of {counted} tokens", "no text")
+        yield Finding(
+            "/thousand/choices/0/message/content", f"the text of {format_quantity(counted, 'token')}", "no text"
+        )
 
 
 @relation("relations.longest-prompt-answered", over=("refused-plain", "refused-streamed"))

@@ -12,6 +12,7 @@ from conformance.judge.evidence.answer_difference import compare_answers, trimme
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.logprob_entries import entries_by_choice
 from conformance.judge.token_counts import COUNTS
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +66,7 @@ def paired_parameters_end_and_count_the_same_in_streams(
         if first != second and {first, second} != CALLED:
             yield Finding(f"/paired-streamed/choices/{at}/finish_reason", repr(first), repr(second))
         elif first == "length" and known.get(at) and told.get(at) and known[at] != told[at]:
-            expected, found = f"{known[at]} entries", f"{told[at]}"
+            expected, found = format_quantity(known[at], "entry", "entries"), f"{told[at]}"
             yield Finding(f"/paired-streamed/choices/{at}/logprobs/content", expected, found)
     counted = [(exchange.usage or {}).get("completion_tokens") for exchange in (plain, streamed)]
     whole = len(same) == len(plain.choices) == len(streamed.choices) and len(streamed.walk.usages) == 1

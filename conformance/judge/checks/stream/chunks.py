@@ -9,6 +9,7 @@ from conformance.judge.answer_fields import check_created, names_model, requeste
 from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, why_unanswered
 from conformance.judge.schema_fields import unknown_fields
 from conformance.judge.streams import choices, chunks, order_findings
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,7 +93,7 @@ def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding
     """Every chunk has exactly one choice, as in the dialect's examples."""
     for at, chunk in chunks(exchange):
         if len(choices(chunk)) != 1:
-            yield Finding(f"/events/{at}/choices", "1 choice", f"{len(choices(chunk))} choices")
+            yield Finding(f"/events/{at}/choices", "1 choice", format_quantity(len(choices(chunk)), "choice"))
             return
 
 

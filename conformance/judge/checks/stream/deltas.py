@@ -10,6 +10,7 @@ from conformance.judge.answer_fields import possible_roles
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.streams import choices, chunks, deltas, order_findings
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,7 +74,7 @@ def role_is_not_sent_with_every_text(exchange: Exchange, _: Context) -> Iterator
     for index, choice in exchange.choices.items():
         if len(choice.roles) > MAX_ROLES:
             where = f"/events/*/choices/{index}/delta/role"
-            yield Finding(where, f"at most {MAX_ROLES} times", f"{len(choice.roles)} times")
+            yield Finding(where, f"at most {MAX_ROLES} times", format_quantity(len(choice.roles), "time"))
 
 
 def _long_choices(exchange: Exchange) -> Iterator[tuple[int, AccumulatedChoice]]:

@@ -9,6 +9,7 @@ from conformance.judge.answer_fields import FINISH_REASONS
 from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, summarize, summarize_with_type
 from conformance.judge.evidence.context import require_short_enough
 from conformance.judge.streams import choices, chunks, order_findings
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,11 @@ def usage_is_sent_once_per_choice(exchange: Exchange, _: Context) -> Iterator[Fi
     """Usage is sent once for each choice, not with every chunk."""
     with_usage = [at for at, _ in exchange.walk.usages]
     if len(with_usage) > max(1, len(exchange.choices)):
-        yield Finding("/events/*/usage", f"{max(1, len(exchange.choices))} times", f"{len(with_usage)} times")
+        yield Finding(
+            "/events/*/usage",
+            format_quantity(max(1, len(exchange.choices)), "time"),
+            format_quantity(len(with_usage), "time"),
+        )
 
 
 @check("stream.usage-on-request", on=STREAMED_ANSWER)

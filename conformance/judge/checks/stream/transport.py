@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER
 from conformance.judge.streams import SLOW_S, byte_findings, timed_response
+from openapi.schema.quantity import format_quantity
 from openapi.stream.sse import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -67,5 +68,7 @@ def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterato
         raise NotExercised("the answer was too fast or too short to judge its timing")
     late = times[len(times) // 4 :]
     if late[-1] - late[0] < FASTEST_S * len(late):
-        got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
+        got = (
+            f"{format_quantity(len(late), 'event')} within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
+        )
         yield Finding("/events", "events that arrive while they are generated", got)

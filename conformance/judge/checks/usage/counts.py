@@ -18,6 +18,7 @@ from conformance.judge.token_counts import (
     usage_counts,
     usage_object,
 )
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,7 +70,11 @@ def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterat
     numbers = [value for value in (sent.get("n"), sent.get("best_of")) if type(value) in (int, float)]  # 2.0 is 2
     candidates = int(max([1, len(exchange.choices), *numbers]))
     if found > limit * candidates:
-        yield Finding("/usage/completion_tokens", f"at most {limit} for each of {candidates} candidates", f"{found}")
+        yield Finding(
+            "/usage/completion_tokens",
+            f"at most {limit} for each of {format_quantity(candidates, 'candidate')}",
+            f"{found}",
+        )
 
 
 @check("usage.completion-reaches-limit", on=UNENDING)
@@ -125,7 +130,7 @@ def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator
     if limit > SAFE_LIMIT:
         raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit * cut:
-        expected = f"{limit} for each of {cut} choices that were cut off"
+        expected = f"{limit} for each of {format_quantity(cut, 'choice that was', 'choices that were')} cut off"
         yield Finding("/usage/completion_tokens", expected, f"{found}")
 
 
@@ -159,7 +164,11 @@ def lists_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Itera
     completion = completion_count(exchange)
     for name, entries in lists.items():
         if len(entries) != completion:
-            yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(entries)} entries")
+            yield Finding(
+                f"/usage/{name}",
+                format_quantity(completion, "entry", "entries"),
+                format_quantity(len(entries), "entry", "entries"),
+            )
 
 
 @relation(

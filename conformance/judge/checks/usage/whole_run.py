@@ -9,6 +9,7 @@ from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import ANSWER, not_generated
 from conformance.judge.evidence.run_answers import require_answers
 from conformance.judge.token_counts import comparable_counts, usage_counts, visible_count
+from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +75,7 @@ def several_tokens_show_something(exchange: Exchange, context: Context) -> Itera
     """
     _prompt, completion, _total = usage_counts(exchange)
     if exchange.id in require_answers(context).silent:
-        yield Finding("/choices/0/message/content", f"the text of {completion} tokens", "nothing")
+        yield Finding("/choices/0/message/content", f"the text of {format_quantity(completion, 'token')}", "nothing")
 
 
 def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:

@@ -48,6 +48,7 @@ def end_lines(results: dict[str, Any]) -> Iterator[str]:
         yield _line("requirement", **{name: row[name] for name in ROW}, findings=row["findings"])
     run = results["run"]
     totals = {"requests": run["requests"], "duration_s": run["duration_s"], "ended_early": run["exhausted"]}
+    totals |= {"unjudged": run["unjudged"]} if "unjudged" in run else {}
     totals |= {name: results[name] for name in ("counts", "document")}
     yield _line("end", verdict=results["verdict"], **totals)
 

@@ -61,17 +61,20 @@ def write(results: dict[str, Any]) -> str:
             shows.setdefault(name, []).append({part: row[part] for part in ("id", "name", "outcome")})
     present = [name for name in MEANINGS if any(row["outcome"] == name for row in rows.values())]
     causes = list(_causes(results, rows))
+    empty = "Nothing that was selected was judged." if rows else "Nothing was judged."
+    judged = bool(rows) and not results["run"].get("unjudged")
     ordered = sorted(rows.values(), key=lambda row: (not row["fails"], row["name"]))
     return render_page(
         "report",
         target={name: _plain(results["target"][name]) for name in ("url", "dialect", "model")},
         verdict=results["verdict"],
-        headline=_sentence(describe_causes(results) or ("No requirement fails." if rows else "Nothing was judged.")),
+        headline=_sentence(describe_causes(results) or ("No requirement fails." if judged else empty)),
         ended_early=_plain(results["run"]["exhausted"] or "", LONGEST_REASON),
+        unjudged=_plain(results["run"].get("unjudged", ""), LONGEST_REASON),
         counts=_sentence(format_counts(results)) if rows else "",
         causes=causes[:MOST_CAUSES],
         further_causes=causes[MOST_CAUSES:],
-        nothing="None." if rows else "Nothing was judged.",
+        nothing="None." if judged else empty,
         outcomes=present,
         topics=_topics(ordered, present),
         keywords=sorted({row["keyword"] for row in rows.values()}),
@@ -105,6 +108,7 @@ def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[s
             "key": row["id"],
             "id": identity,
             "name": _plain(row["id"]),
+            "explain": _plain(reproduction.recorded.explain_command(row["id"]), LONGEST_COMMAND),
             "topic": _plain(row["check"].partition(".")[0]),
             "keyword": row["keyword"],
             "outcome": row["outcome"],
