@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-SHOWN: Final = ("red", "blue", "green")
+SHOWN: Final = ("red", "green", "blue")
 """The colours of the images, in the order in which three of them are sent."""
 
 
@@ -113,7 +113,7 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
     Only an exact exchange is reported, which a model that guesses or does not see hardly writes.
     """
     named = {name: _colours(exchanges[name]) for name in exchanges if not why_unanswered(exchanges[name])}
-    alone = {name: named.get(f"image-{name}", []) for name in SHOWN[:2]}
+    alone = {name: named.get(f"image-{name}", []) for name in ("red", "blue")}
     if not any(alone.values()) and not named.get("images-three"):
         raise NotExercised("no answer names a colour of the images")
     if alone == {"red": ["blue"], "blue": ["red"]}:

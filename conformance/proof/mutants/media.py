@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.proof.editing.answers import edit_text, edit_usage
+from conformance.proof.editing.logprobs import edit_each, forget_the_prompt
 from conformance.proof.editing.responses import accept, refuse
 from conformance.proof.editing.streams import edit_deltas
 from conformance.proof.mutants.mutant import Mutant, mutant
@@ -25,6 +26,11 @@ def _one_answer(check: str, defect: str, steps: str) -> Mutant:
     return Mutant(check, defect, _guess, steps=steps)
 
 
+def _unread(check: str, defect: str, steps: str) -> Mutant:
+    """Return a mutant of a server whose log-probabilities do not depend on the media."""
+    return Mutant(check, defect, lambda exchange: edit_each(exchange, forget_the_prompt), steps=steps)
+
+
 def _uncounted(check: str, defect: str) -> Mutant:
     """Return a mutant of a server that counts one token for the prompt."""
 
@@ -42,6 +48,9 @@ DROPPED_IN_STREAMS = _one_answer(
 )
 SORTED = _one_answer("media.order-kept", "Images are sorted by their content.", "images-*")
 FORGOTTEN = _one_answer("media.history-kept", "Images of earlier turns are dropped.", "image-*-earlier")
+FIRST_UNREAD = _unread("media.every-image-read", "The first of three images is not read.", "images-three*")
+END_OF_VIDEO_UNREAD = _unread("media.whole-video-read", "Only the first picture of a video is read.", "video-[st]*")
+END_OF_AUDIO_UNREAD = _unread("media.whole-audio-read", "The end of an audio file is not read.", "audio-[oa]*")
 SAME_VIDEOS = _one_answer("media.videos-told-apart", "Videos are dropped, and the model guesses.", "video-*")
 SAME_TONES = _one_answer("media.audio-told-apart", "Audio is dropped, and the model guesses.", "audio-*")
 UNFETCHED = _one_answer("media.url-images-told-apart", "URLs of images are not fetched.", "url-image-*")
@@ -51,6 +60,18 @@ IMAGE_UNCOUNTED = _uncounted("media.image-counted", "The tokens of an image are 
 SECOND_UNCOUNTED = _uncounted("media.each-image-counted", "The tokens of a second image are not counted.")
 VIDEO_UNCOUNTED = _uncounted("media.video-counted", "The tokens of a video are not counted.")
 AUDIO_UNCOUNTED = _uncounted("media.audio-counted", "The tokens of an audio file are not counted.")
+
+
+@mutant("media.colours-as-shown", steps="images-three")
+def images_are_reversed(exchange: Exchange) -> Exchange:
+    """Three images reach the model in reverse order."""
+    return edit_text(exchange, lambda _: "Blue, then green, then red.")
+
+
+@mutant("media.hidden-not-shown")
+def hidden_colour_is_shown(exchange: Exchange) -> Exchange:
+    """A transparent pixel has the colour that is stored for it."""
+    return edit_text(exchange, lambda _: "Blue.")
 
 
 @mutant("media.streamed-as-plain")

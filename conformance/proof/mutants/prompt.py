@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_text, edit_usage
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text, edit_usage
+from conformance.proof.editing.logprobs import edit_each, forget_the_prompt
 from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
 
@@ -61,21 +62,16 @@ def unusual_order_breaks_the_server(exchange: Exchange) -> Exchange:
     return refuse(exchange, 500)
 
 
-def _constant(choice: dict[str, Any]) -> None:
-    for entry in choice["logprobs"]["content"]:
-        entry["top_logprobs"] = [{"token": token, "logprob": -1.23456, "bytes": None} for token in "abc"]
-
-
 @mutant("prompt.every-character-read", scenario="prompts-that-look-alike", steps="*")
 def characters_are_not_read(exchange: Exchange) -> Exchange:
     """No character of a prompt reaches the model."""
-    return edit_choice(exchange, _constant)
+    return edit_each(exchange, forget_the_prompt)
 
 
 @mutant("prompt.every-word-read", steps="long*")
 def words_are_not_read(exchange: Exchange) -> Exchange:
     """The start and the end of a long prompt do not reach the model."""
-    return edit_choice(exchange, _constant)
+    return edit_each(exchange, forget_the_prompt)
 
 
 @mutant("prompt.every-part-read", steps="*-without-*")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_server.faults.decoded_media import media_parts, picture_in, replace_file
 from reference_server.faults.hooks import CannedResponse, Refusal
 from reference_server.faults.topics.media.parts import (
     IMAGES,
@@ -195,4 +197,19 @@ def _note(answer: Json, request: ServedRequest) -> None:
 
 plain_answers_extended = media_fault(
     "media-plain-differs", "Plain answers about images have another text than streamed ones.", answer=_note
+)
+
+
+def _show_hidden(request: ServedRequest) -> None:
+    """Forget the transparency of images as many decoders do that convert them to RGB."""
+    for part, location in list(media_parts(request)):
+        picture = picture_in(location)
+        if picture is not None and picture.mode == "RGBA":
+            opaque = io.BytesIO()
+            picture.convert("RGB").save(opaque, "PNG")
+            replace_file(request, part, opaque.getvalue(), "image/png")
+
+
+hidden_shown = media_fault(
+    "media-hidden-shown", "Transparent pixels show the colours that are stored for them.", request=_show_hidden
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from reference_server.faults.blind.media_recipes import counts_media, takes
 from reference_server.faults.blind.other_models import model_after
+from reference_server.faults.decoded_media import counts_media, takes
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 
 if TYPE_CHECKING:

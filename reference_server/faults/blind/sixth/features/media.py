@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from reference_server.engine.media import Media
-from reference_server.faults.blind.media_recipes import (
+from reference_server.faults.blind.recipes import fail
+from reference_server.faults.decoded_media import (
     change_media,
     change_parts,
     counts_media,
@@ -20,7 +21,6 @@ from reference_server.faults.blind.media_recipes import (
     with_frames,
     with_samples,
 )
-from reference_server.faults.blind.recipes import fail
 from reference_server.faults.decorators import hooked_fault
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from reference_server.faults.blind.media_recipes import counts_media, takes
+from reference_server.faults.decoded_media import counts_media, takes
 from reference_server.faults.decorators import (
     choices_of,
     has_parameters,

@@ -116,14 +116,14 @@ def counts_media(request: ServedRequest) -> int:
 
 def picture_in(location: str) -> Any:
     """Return the picture in a data URL, as an image of Pillow; None for another location or another file."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     head, mark, data = location.partition(BASE64_MARK)
     if not mark or not head.startswith("data:"):
         return None
     try:
         return Image.open(io.BytesIO(b64decode(data)))
-    except (ValueError, UnidentifiedImageError):
+    except (ValueError, OSError, Image.DecompressionBombError):
         return None
 
 
