@@ -50,6 +50,20 @@ def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[F
             yield Finding(f"/choices/{index}/message/reasoning_content", "reasoning", "none")
 
 
+@relation("reasoning.kept-in-forms", over=("plain", "formed"))
+def thoughts_precede_a_form(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With thinking turned on there is reasoning also if the answer must be JSON: the form begins after it."""
+    plain, formed = exchanges.values()
+    if formed.status is not None and 400 <= formed.status < 500:
+        raise NotExercised("reasoning and a format together are refused")
+    if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
+        raise NotObserved(reason)
+    if not any(choice.reasoning for choice in plain.choices.values()):
+        raise NotExercised("there is no reasoning without the format either")
+    if not any(choice.reasoning for choice in formed.choices.values()):
+        yield Finding("/formed/choices/0/message/reasoning_content", "reasoning, as without the format", "none")
+
+
 @relation("reasoning.same-beside-others", over=("plain", "plain-again", "beside-others"))
 def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With log-probabilities, a stop string that never occurs and a budget as large as the whole answer, reasoning and

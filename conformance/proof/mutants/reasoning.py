@@ -75,3 +75,9 @@ def thoughts_are_not_counted(exchange: Exchange) -> Exchange:
 def thoughts_end_in_the_answer(exchange: Exchange) -> Exchange:
     """With a stop string the end of the reasoning is in the answer."""
     return edit_text(exchange, lambda text: f"/think>{text}")
+
+
+@mutant("reasoning.kept-in-forms")
+def forms_have_no_thoughts(exchange: Exchange) -> Exchange:
+    """There is no reasoning if the answer must be JSON."""
+    return _set_fields(exchange, {"reasoning": None, "reasoning_content": None})

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.decorators import choice_fault, envelope_fault, has_parameters, hooked_fault, message_of
+from reference_server.faults.decorators import (
+    choice_fault,
+    envelope_fault,
+    has_parameters,
+    hooked_fault,
+    message_of,
+    requires_check,
+)
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -141,4 +148,18 @@ thoughts_lost_next_to_stops = hooked_fault(
     "With a stop string the reasoning is missing.",
     request=_think_less,
     applies_to=thinks,
+)
+
+
+def _write_at_once(request: ServedRequest) -> None:
+    form = request.payload.get("response_format")
+    if isinstance(form, dict) and form.get("type") != "text":
+        request.payload["chat_template_kwargs"] = {"enable_thinking": False}
+
+
+thoughts_lost_in_forms = hooked_fault(
+    "thoughts-lost-in-forms",
+    "With a response_format the answer begins at once, without reasoning.",
+    request=_write_at_once,
+    applies_to=requires_check("reasoning.kept-in-forms"),
 )

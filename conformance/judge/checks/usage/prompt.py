@@ -74,6 +74,21 @@ def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> I
     yield from _counts_more(exchanges, "answered", "answered-at-length")
 
 
+@relation("usage.parts-counted-as-text", over=("answered", "answered-in-parts"))
+def a_part_is_counted_as_its_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The result of a tool as a list of one text part counts about as many prompt tokens as the same text: the model
+    reads the text, not JSON.
+    """
+    text, parts = exchanges.values()
+    if parts.status is not None and 400 <= parts.status < 500:
+        raise NotExercised("the result of a tool as a list of parts is refused")
+    if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
+        raise NotObserved(reason)
+    known, found = (_prompt_tokens(exchange) for exchange in (text, parts))
+    if abs(found - known) > SPARE_TOKENS:
+        yield Finding("/answered-in-parts/usage/prompt_tokens", f"about {known}", f"{found}")
+
+
 @relation("usage.tool-calls-counted", over=("answered", "answered-after-a-long-call"), unmet=why_unanswered)
 def earlier_tool_calls_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An earlier tool call with much longer arguments adds to prompt_tokens: the arguments reach the model."""

@@ -34,6 +34,12 @@ HISTORY = _dropped_part("usage.history-counted", "All turns except the last are 
 TOOLS = _dropped_part("usage.tool-results-counted", "Tool results are dropped and not counted.")
 
 
+@mutant("usage.parts-counted-as-text", steps="answered-in-parts")
+def parts_become_json(exchange: Exchange) -> Exchange:
+    """The result of a tool as a list of parts becomes JSON in the prompt."""
+    return add_tokens(exchange, prompt=20)
+
+
 CALLS = _dropped_part(
     "usage.tool-calls-counted",
     "The arguments of earlier calls are dropped and not counted.",

@@ -172,3 +172,18 @@ past_arguments_cut = hooked_fault(
     applies_to=requires_check("usage.tool-calls-counted"),
     bugs=[145],
 )
+
+
+def _show_parts(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and isinstance(message.get("content"), list) and message.get("role") == "tool":
+            message["content"] = repr(message["content"])
+
+
+parts_of_results_shown = hooked_fault(
+    "parts-of-results-shown",
+    "The model reads the list of parts of a tool's result as it is written, not its text.",
+    request=_show_parts,
+    applies_to=requires_check("usage.parts-counted-as-text"),
+)

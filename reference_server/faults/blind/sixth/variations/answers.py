@@ -67,8 +67,8 @@ def _add_nulls(answer: Json, _request: ServedRequest) -> None:
 
 
 def _has_own_ids(contract: Contract) -> bool:
-    """Apply to dialects whose documents show ids as examples only."""
-    return contract.answer.id_prefix == "chatcmpl-"
+    """Apply to dialects whose documents show ids as examples only, and let no request name one."""
+    return contract.answer.id_prefix == "chatcmpl-" and "request_id" not in contract.parameters
 
 
 @wrapping_fault("answers-begin-late", benign=True, timeout_s=30.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.blind.frame_recipes import (
     calls_in,
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reference_server.faults.hooks import Json, ServedRequest
-
-PER_TOKEN: Final = ("logprobs", "token_ids")
 
 
 def _merge_calls(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
@@ -57,6 +55,15 @@ def _finish_together(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         yield from held
 
 
+def _join_per_token(earlier: Json, last: Json) -> None:
+    """Put what two chunks say of each token into the last of them."""
+    if earlier.get("token_ids"):
+        last["token_ids"] = [*earlier["token_ids"], *(last.get("token_ids") or ())]
+    if earlier.get("logprobs"):
+        of_last = (last.get("logprobs") or {}).get("content") or ()
+        last["logprobs"] = {**earlier["logprobs"], "content": [*earlier["logprobs"]["content"], *of_last]}
+
+
 def _finish_with_text(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """Yield the last text of a choice in the chunk with the finish reason."""
     held: dict[Any, Json] = request.state.setdefault("last", {})
@@ -77,7 +84,9 @@ def _finish_with_text(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     if earlier_choice is not None:
         said = {name: value for name, value in message_of(choice).items() if value}
         choice["delta"] = {**message_of(earlier_choice), **said}
-        choice |= {name: earlier_choice[name] for name in PER_TOKEN if earlier_choice.get(name)}
+        _join_per_token(earlier_choice, choice)
+    if earlier is not None:
+        chunk = {**earlier, **chunk}
     yield write_chunk(chunk)
 
 
