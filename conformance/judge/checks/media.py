@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN: Final = ("red", "green", "blue")
 """The colours of the images, in the order in which three of them are sent."""
+OTHERS: Final = ("images-three-other-first", "images-three-other-middle", "images-three-other-last")
+"""The requests in which one of three images is another one."""
 
 
 def _require_answers(exchanges: Mapping[str, Exchange], context: Context) -> None:
@@ -127,10 +129,13 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
         )
 
 
-@relation("media.every-image-read", over=("images-three", "images-three-other-first"))
+@relation("media.every-image-read", over=("images-three", *OTHERS))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """Another image in place of the first of three changes the log-probabilities of the answer: the model reads it."""
-    yield from _read_apart(exchanges, context)
+    """Another image in place of the first of three, or a corner of another colour in the second or the third, changes
+    the log-probabilities of the answer: the model reads all of each.
+    """
+    for name in OTHERS:
+        yield from _read_apart({step: exchanges[step] for step in ("images-three", name)}, context)
 
 
 @relation("media.history-kept", over=("image-red-earlier", "image-blue-earlier"))
@@ -213,6 +218,17 @@ def video_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Ite
     yield from _count_more(exchanges, context)
 
 
+@check("media.video-in-order", on=in_scenario("media-video", "video-turned"))
+def pictures_of_a_video_are_in_order(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A video that turns from red to blue is not described as one that turns from blue to red."""
+    _require_answers({"video-turned": exchange}, context)
+    named = _colours(exchange)
+    if sorted(named) != ["blue", "red"]:
+        raise NotExercised("the answer does not name both colours")
+    if named != ["red", "blue"]:
+        yield Finding("/choices/0/message/content", "red, then blue", repr(exchange.content())[:200])
+
+
 @relation("media.whole-video-read", over=("video-steady", "video-turned"))
 def whole_video_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """A video that changes its colour half-way has other log-probabilities than one that keeps the first colour."""
@@ -225,10 +241,13 @@ def tones_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) ->
     yield from _tell_apart(exchanges, context)
 
 
-@relation("media.whole-audio-read", over=("audio-once", "audio-again"))
+@relation("media.whole-audio-read", over=("audio-once", "audio-again", "audio-silent", "audio-right"))
 def whole_audio_file_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """An audio file with one more tone at its end has other log-probabilities than without."""
-    yield from _read_apart(exchanges, context)
+    """An audio file with one more tone at its end, or with a tone in the right channel, has other log-probabilities
+    than without.
+    """
+    for pair in (("audio-once", "audio-again"), ("audio-silent", "audio-right")):
+        yield from _read_apart({step: exchanges[step] for step in pair}, context)
 
 
 @relation("media.audio-counted", over=("audio-none", "audio-high"))

@@ -28,6 +28,16 @@ def draw_image(colour: str, kind: str) -> bytes:
     return written.getvalue()
 
 
+def draw_corner(colour: str) -> bytes:
+    """Return a picture of one colour with a small square of grey at its lower right corner."""
+    from PIL import Image
+
+    picture, written = Image.new("RGB", (SIDE, SIDE), COLOURS[colour]), io.BytesIO()
+    picture.paste((128, 128, 128), (3 * SIDE // 4, 3 * SIDE // 4, SIDE, SIDE))
+    picture.save(written, "JPEG")
+    return written.getvalue()
+
+
 def draw_grey() -> bytes:
     """Return a JPG with one channel."""
     from PIL import Image
@@ -104,6 +114,17 @@ def draw_sound(pitch: str, *, again: bool = False) -> bytes:
     return written.getvalue()
 
 
+def draw_stereo(pitch: str | None) -> bytes:
+    """Return a second of sound with two channels of 16 bits, a tone in the right one, or none."""
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setparams((2, 2, RATE_HZ, 0, "NONE", ""))
+        for at in range(RATE_HZ):
+            tone = math.sin(2 * math.pi * PITCHES_HZ[pitch] * at / RATE_HZ) if pitch is not None else 0.0
+            file.writeframesraw(struct.pack("<hh", 0, round(20_000 * tone)))
+    return written.getvalue()
+
+
 def convert_sound(data: bytes, form: str, codec: str) -> bytes:
     """Return a WAV file in another format."""
     import av
@@ -128,6 +149,8 @@ def main() -> None:
         "red.jpg": red,
         "blue.jpg": draw_image("blue", "JPEG"),
         "green.jpg": draw_image("green", "JPEG"),
+        "green-corner.jpg": draw_corner("green"),
+        "blue-corner.jpg": draw_corner("blue"),
         "grey.jpg": draw_grey(),
         "hidden-red.png": draw_hidden("red"),
         "hidden-blue.png": draw_hidden("blue"),
@@ -145,6 +168,8 @@ def main() -> None:
         "red.avi": draw_video("red", "avi"),
         "red.wmv": draw_video("red", "asf", "wmv2"),
         "low.wav": low,
+        "silent.wav": draw_stereo(None),
+        "right.wav": draw_stereo("low"),
         "low-again.wav": draw_sound("low", again=True),
         "low.mp3": convert_sound(low, "mp3", "libmp3lame"),
         "low.flac": convert_sound(low, "flac", "flac"),

@@ -68,6 +68,12 @@ def images_are_reversed(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda _: "Blue, then green, then red.")
 
 
+@mutant("media.video-in-order")
+def video_runs_backwards(exchange: Exchange) -> Exchange:
+    """The pictures of a video reach the model in reverse order."""
+    return edit_text(exchange, lambda _: "Blue, then red.")
+
+
 @mutant("media.hidden-not-shown")
 def hidden_colour_is_shown(exchange: Exchange) -> Exchange:
     """A transparent pixel has the colour that is stored for it."""

@@ -57,6 +57,10 @@ def _first_half(media: Media) -> Media:
     return with_frames(media, np.concatenate([media.frames[:half]] * 2))
 
 
+def _reverse(media: Media) -> Media:
+    return with_frames(media, np.ascontiguousarray(media.frames[::-1])) if media.kind == "video" else media
+
+
 def _without_end(media: Media) -> Media:
     """Cut the last quarter of a sound off."""
     return with_samples(media, media.samples[: len(media.samples) * 3 // 4]) if media.kind == "audio" else media
@@ -74,6 +78,9 @@ first_image_replaced = media_fault(
 )
 channels_reversed = media_fault(
     "media-channels-reversed", "Images are read as BGR in place of RGB.", change_media(_first_channel_last)
+)
+videos_reversed = media_fault(
+    "media-videos-reversed", "The pictures of a video are in reverse order.", change_media(_reverse), kind="video"
 )
 videos_halved = media_fault(
     "media-videos-halved",
