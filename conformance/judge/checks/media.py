@@ -199,7 +199,7 @@ def transparent_pixels_are_not_shown(exchanges: Mapping[str, Exchange], context:
 
 @check("media.no-server-error", on=in_scenario("media-unusual"))
 def unusual_image_is_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An animation, gigapixels or another format than declared: answered, or refused as the client's error.
+    """An animation, gigapixels, one pixel or another format than declared: answered, or refused as the client's error.
 
     A server that decodes without a look at the header fails, or takes gigabytes of memory.
     """

@@ -13,6 +13,7 @@ from typing import Final
 COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220), "green": (30, 180, 60)}
 ANIMATED: Final = ("red", "blue")
 SIDE: Final = 64
+CORNER: Final = 4
 HUGE: Final = 60_000
 """A side in pixels: such a picture takes 10 GB as RGB."""
 RATE_HZ: Final = 8000
@@ -29,11 +30,12 @@ def draw_image(colour: str, kind: str) -> bytes:
 
 
 def draw_corner(colour: str) -> bytes:
-    """Return a picture of one colour with a small square of grey at its lower right corner."""
+    """Return a picture of one colour with a small grey square in each of two opposite corners."""
     from PIL import Image
 
     picture, written = Image.new("RGB", (SIDE, SIDE), COLOURS[colour]), io.BytesIO()
-    picture.paste((128, 128, 128), (3 * SIDE // 4, 3 * SIDE // 4, SIDE, SIDE))
+    for start in (0, SIDE - CORNER):
+        picture.paste((128, 128, 128), (start, start, start + CORNER, start + CORNER))
     picture.save(written, "JPEG")
     return written.getvalue()
 
@@ -44,6 +46,15 @@ def draw_grey() -> bytes:
 
     written = io.BytesIO()
     Image.new("L", (SIDE, SIDE), 128).save(written, "JPEG")
+    return written.getvalue()
+
+
+def draw_tiny() -> bytes:
+    """Return a PNG of one pixel."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    Image.new("RGB", (1, 1), COLOURS["red"]).save(written, "PNG")
     return written.getvalue()
 
 
@@ -157,6 +168,7 @@ def main() -> None:
         "red.png": draw_image("red", "PNG"),
         "red.gif": draw_image("red", "GIF"),
         "renamed.jpg": draw_image("red", "PNG"),
+        "tiny.png": draw_tiny(),
         "animated.gif": draw_animation(),
         "huge.png": draw_huge(),
         "cut.jpg": red[: len(red) // 3],

@@ -52,6 +52,9 @@ def _count_one_token(response: Json, request: ServedRequest) -> None:
     if isinstance(usage, dict) and usage.get("prompt_tokens", 0) > fewer:
         usage["prompt_tokens"] -= fewer
         usage["total_tokens"] -= fewer
+        details = usage.get("prompt_tokens_details")
+        if isinstance(details, dict) and isinstance(details.get("cached_tokens"), int):
+            details["cached_tokens"] = min(details["cached_tokens"], usage["prompt_tokens"])
 
 
 def _drop_nulls(answer: Json, _request: ServedRequest) -> None:
@@ -63,7 +66,7 @@ def _drop_nulls(answer: Json, _request: ServedRequest) -> None:
 
 def _has_own_ids(contract: Contract) -> bool:
     """Apply to dialects whose documents show ids as examples only."""
-    return contract.answer.id_prefix == "chatcmpl-"
+    return contract.answer.id_prefix == "chatcmpl-" and "request_id" not in contract.parameters
 
 
 white_space_surrounds_answers = variation(

@@ -42,9 +42,10 @@ def _split_arguments(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
 
 
 def _order_choices(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """Yield the chunks of each choice after those of the choice before it."""
+    """Yield the chunks of each choice after those of the choice before it, unless they count what was sent so far."""
     number = request.payload.get("n") or 1
-    choice = only_choice(read_chunk(frame))
+    chunk = read_chunk(frame)
+    choice = None if chunk.get("usage") else only_choice(chunk)
     held: dict[Any, list[bytes]] = request.state.setdefault("held", {})
     if number == 1 or choice is None:
         yield from (waiting for index in sorted(held) for waiting in held.pop(index))
@@ -71,7 +72,8 @@ def _send_empty_pieces(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     first = not request.state.get("sent")
     if first and choice and not choice.get("finish_reason") and not has_fields_of_tokens(request.payload):
         request.state["sent"] = True
-        yield write_chunk({**chunk, "choices": [{**choice, "delta": {"role": "assistant", "content": ""}}]})
+        empty = {name: value for name, value in choice.items() if name != "logprobs"}
+        yield write_chunk({**chunk, "choices": [{**empty, "delta": {"role": "assistant", "content": ""}}]})
 
 
 def _end_without_content(chunk: Json, _request: ServedRequest) -> None:
