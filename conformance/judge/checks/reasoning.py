@@ -52,7 +52,7 @@ def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[F
 
 @relation("reasoning.kept-in-forms", over=("plain", "formed"))
 def thoughts_precede_a_form(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With thinking turned on there is reasoning also if the answer must be JSON: the form begins after it."""
+    """With thinking turned on an answer that must be JSON has reasoning too: the form begins after it."""
     plain, formed = exchanges.values()
     if formed.status is not None and 400 <= formed.status < 500:
         raise NotExercised("reasoning and a format together are refused")

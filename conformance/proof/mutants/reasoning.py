@@ -79,5 +79,5 @@ def thoughts_end_in_the_answer(exchange: Exchange) -> Exchange:
 
 @mutant("reasoning.kept-in-forms")
 def forms_have_no_thoughts(exchange: Exchange) -> Exchange:
-    """There is no reasoning if the answer must be JSON."""
+    """An answer that must be JSON lacks the reasoning."""
     return _set_fields(exchange, {"reasoning": None, "reasoning_content": None})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from reference_server.engine.media import Media
-from reference_server.faults.decoded_media import (
+from reference_server.faults.topics.media.decoded_edits import (
     change_media,
     change_parts,
     media_fault,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.decoded_media import media_parts, picture_in, replace_file
 from reference_server.faults.hooks import CannedResponse, Refusal
+from reference_server.faults.topics.media.decoded_edits import media_parts, picture_in, replace_file
 from reference_server.faults.topics.media.parts import (
     IMAGES,
     KINDS,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from reference_server.faults.blind.other_models import model_after
-from reference_server.faults.decoded_media import counts_media, takes
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
+from reference_server.faults.topics.media.decoded_edits import counts_media, takes
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract

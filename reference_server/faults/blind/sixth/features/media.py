@@ -9,7 +9,8 @@ import numpy as np
 
 from reference_server.engine.media import Media
 from reference_server.faults.blind.recipes import fail
-from reference_server.faults.decoded_media import (
+from reference_server.faults.decorators import hooked_fault
+from reference_server.faults.topics.media.decoded_edits import (
     change_media,
     change_parts,
     counts_media,
@@ -21,7 +22,6 @@ from reference_server.faults.decoded_media import (
     with_frames,
     with_samples,
 )
-from reference_server.faults.decorators import hooked_fault
 
 if TYPE_CHECKING:
     from reference_server.faults.hooks import CannedResponse, Json, ServedRequest

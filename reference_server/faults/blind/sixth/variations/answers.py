@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from reference_server.faults.decoded_media import counts_media, takes
 from reference_server.faults.decorators import (
     choices_of,
     has_parameters,
@@ -14,6 +13,7 @@ from reference_server.faults.decorators import (
     variation,
     wrapping_fault,
 )
+from reference_server.faults.topics.media.decoded_edits import counts_media, takes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
