@@ -59,7 +59,7 @@ def thoughts_precede_a_form(exchanges: Mapping[str, Exchange], _: Context) -> It
     if reason := next(filter(None, map(why_unanswered, exchanges.values())), None):
         raise NotObserved(reason)
     if not any(choice.reasoning for choice in plain.choices.values()):
-        raise NotExercised("there is no reasoning without the format either")
+        raise NotExercised("the answer without the format has no reasoning either")
     if not any(choice.reasoning for choice in formed.choices.values()):
         yield Finding("/formed/choices/0/message/reasoning_content", "reasoning, as without the format", "none")
 
