@@ -61,8 +61,8 @@ def judge_server(
             prepared.model,
             requirements=len({assertion.requirement.id for assertion in plan.assertions}),
             usual=estimate_cost(plan).describe(prepared.latency_s, options.budget.concurrency),
-            requests=prepared.requests,
-            tokens=plan.tokens,
+            requests=_least(prepared.requests, options.budget.max_requests),
+            tokens=_least(plan.tokens, options.budget.max_tokens),
         )
         console.print(line, soft_wrap=True)
         expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))
@@ -92,6 +92,11 @@ def judge_server(
         outcome = replace(outcome, results=add_clients(outcome.results))
     terminal.write(outcome.results, console, file)
     return outcome
+
+
+def _least(planned: int, limit: int | None) -> int:
+    """Return the smaller of what a plan may send and what the user allows."""
+    return planned if limit is None else min(planned, limit)
 
 
 async def _send_watched(

@@ -146,7 +146,8 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
     counts = judged["document"]
     if counts is None or not counts["sentences"]:
         return
-    others = [f"{counts[state]} {words}" for state, words in STATES.items() if counts[state]]
+    named = {**STATES, "not_sent": _describe_unsent(judged["run"])}
+    others = [f"{counts[state]} {words}" for state, words in named.items() if counts[state]]
     sentences = format_quantity(counts["sentences"], "sentence")
     total = f"{counts['judged']} of {sentences} of {judged['target']['document']['id']} judged"
     yield f"{total}; {', '.join(others)}" if others else total
@@ -159,6 +160,12 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
         unknown = [name for name in names if origins.get(name, {}).get("status") == "unknown"]
         hint = f"; judge them with {PLACES.get(unknown[0], f'--capability +{unknown[0]}')}" if unknown else ""
         yield f"sentences about undeclared capabilities: {some}{more}{hint}"
+
+
+def _describe_unsent(run: dict[str, Any]) -> str:
+    """Return what happened to sentences whose requests were left out, and by which depth if nothing else did."""
+    depth, selected = run.get("depth"), run.get("only") or run.get("topics") or run.get("exhausted")
+    return STATES["not_sent"] if depth in (None, "thorough") or selected else f"not sent at --depth {depth}"
 
 
 def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -50,7 +50,7 @@ def count(plan: Plan, *, exhausted: bool = False, **changes: Any) -> dict[str, A
 def test_the_hint_about_an_undeclared_capability_is_the_option_that_makes_it_judged(name: str, hint: str) -> None:
     counts = dict.fromkeys(STATES, 1) | {"sentences": 5, "undeclared_capabilities": {name: 1}}
     target = {"document": {"id": "d"}, "capability_origins": {name: {"status": "unknown"}}}
-    *_, line = describe_document({"document": counts, "target": target})
+    *_, line = describe_document({"document": counts, "target": target, "run": {}})
     assert line.endswith(f"; judge them with {hint}")
 
 
@@ -98,3 +98,21 @@ def test_a_declared_capability_that_no_requirement_judges_is_untestable(plan: Pl
     )
     assert row.outcome is Outcome.UNTESTABLE
     assert row.note == "declared, but no requirement judges it"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"depth": "standard"}, "2 not sent at --depth standard"),
+        ({"depth": "thorough"}, "2 not sent"),
+        ({"depth": "standard", "topics": ["usage"]}, "2 not sent"),
+        ({"depth": "quick", "exhausted": "60 s are over"}, "2 not sent"),
+    ],
+)
+def test_sentences_that_were_not_sent_name_the_depth_if_nothing_else_left_them_out(
+    run: dict[str, object], words: str
+) -> None:
+    counts = {"sentences": 3, "judged": 1, "not_exercised": 0, "not_declared": 0, "not_sent": 2, "excluded": 0}
+    target = {"document": {"id": "a-document"}}
+    judged = {"document": {**counts, "undeclared_capabilities": {}}, "target": target, "run": run}
+    assert [f"1 of 3 sentences of a-document judged; {words}"] == list(describe_document(judged))
