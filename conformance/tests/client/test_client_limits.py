@@ -12,6 +12,7 @@ from conformance.client import recording
 from conformance.client.client import Client
 from conformance.exchange import Exchange, Failure
 from conformance.tests.raw_server import CHUNKED, CHUNKS, HEADER, Server, ask, call, part, saying, whole
+from openapi.schema.quantity import format_quantity
 from openapi.stream.sse import encode
 
 
@@ -88,7 +89,9 @@ def test_the_client_disconnects_after_the_requested_events(after: int) -> None:
             return exchange
 
     exchange = asyncio.run(main())
-    assert exchange.failure == Failure("disconnected-by-us", f"we disconnected on purpose after {after} events")
+    assert exchange.failure == Failure(
+        "disconnected-by-us", f"we disconnected on purpose after {format_quantity(after, 'event')}"
+    )
     assert len(exchange.events) == after
     assert not exchange.complete
 

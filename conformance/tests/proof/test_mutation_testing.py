@@ -78,7 +78,7 @@ def test_a_fault_is_tested_up_to_three_times_before_its_result_counts_as_changed
     done: list[str] = []
     progress: list[str] = []
 
-    async def measure_baseline(_host: RunningFaultHost, _dialect: str) -> object:
+    async def measure_baseline(_host: RunningFaultHost, _dialect: str, _depth: str) -> object:
         return SimpleNamespace(kills=(), errors=())
 
     async def run_fault(*_: object) -> frozenset[Kill]:

@@ -56,14 +56,21 @@ MAY_BE_UNEXERCISED = {
         *("errors.streamed-as-plain", "errors.envelopes-alike", "errors.names-the-parameter"),
         *("errors.code-of-its-kind", "relations.longest-prompt-answered"),
     },
-    "media-no-videos": {"media.videos-told-apart", "media.video-counted", "media.url-videos-told-apart"},
-    "media-no-audio": {"media.audio-told-apart", "media.audio-counted", "media.url-audio-told-apart"},
+    "media-no-videos": {
+        *("media.videos-told-apart", "media.video-counted", "media.url-videos-told-apart"),
+        *("media.whole-video-read", "media.video-in-order"),
+    },
+    "media-no-audio": {
+        *("media.audio-told-apart", "media.audio-counted", "media.url-audio-told-apart", "media.whole-audio-read"),
+    },
     "call-arguments-closed-where-cut": {"finish.length-when-call-cut"},
     "odd-orders-of-messages-refused": {"prompt.any-order-survived"},
     "biases-limited": {"effects.bans-heeded"},
     "penalties-in-logprobs": {"effects.penalties-whole"},
     "three-events-a-segment": {"http.coded-stream-in-time", "http.large-stream-in-time"},
-    "streams-of-one-choice": {"choices.streamed-as-plain", "usage.streamed-choices-as-plain"},
+    "streams-of-one-choice": {
+        *("choices.streamed-as-plain", "usage.streamed-choices-as-plain", "stream.as-many-choices-as-asked"),
+    },
 }
 """Requirements that nothing shows where a server makes use of what its document allows, by variation."""
 

@@ -217,7 +217,7 @@ def test_requirements_differ_between_dialects() -> None:
         *("auth.scheme-in-any-case", "auth.whole-key-compared", "errors.code-of-its-kind"),
     }
     several = {"answer.as-many-choices-as-asked", "stream.as-many-choices-as-asked"}
-    logprobs = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs"}
+    logprobs = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs", "media.every-image-read"}
     assert mindie - hosted == several | logprobs
     assert {"answer.id-given", "stream.id-constant", "http.answers-differ-in-id"} <= mindie - ovms
     assert ovms - mindie == {

@@ -131,7 +131,7 @@ def test_an_impossible_continuation_is_never_an_answer() -> None:
     params = SamplingParams(beam_search=True, n=4, best_of=8)
     answers = search(table, params, limit=2, ends=frozenset())
     assert sorted(answers) == [(0, 0), (0, 2), (2, 0), (2, 2)]
-    with pytest.raises(EngineError, match="only 4 answers"):
+    with pytest.raises(EngineError, match="only 4 possible"):
         search(table, dataclasses.replace(params, n=5), limit=2, ends=frozenset())
 
 

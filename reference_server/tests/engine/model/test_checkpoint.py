@@ -54,7 +54,7 @@ def test_a_file_that_is_missing_or_broken(copy: Path, name: str, content: bytes 
 
 def test_weights_that_are_missing(copy: Path) -> None:
     _edit(copy / "config.json", num_hidden_layers=3, layer_types=["full_attention"] * 3)
-    assert "lacks 11 weights" in _load_error(copy)
+    assert "lacks weights (11, for example" in _load_error(copy)
 
 
 def test_weights_of_another_shape(copy: Path) -> None:
