@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers, trimmed_texts
 from conformance.judge.evidence.repetition import require_repetition
-from conformance.judge.logprob_entries import any_entries
 from conformance.plan.scenarios.combinations.tasks import ALONE, MORE, SCENARIO, STREAMED
-from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
-
-FEW: Final = 0.5
-"""The share of entries that both forms must have: one of them may leave out those of tokens without text."""
 
 
 @series("relations.tasks-unchanged", scenario=SCENARIO)
@@ -31,7 +26,7 @@ def parameters_without_effect_leave_tasks_alone(
     have no effect on it: a seed, labels, log-probabilities, stop strings that never occur, and what narrows the choice.
 
     Reported if rounding cannot explain a difference, also one between the plain and the streamed answer, or if both are
-    the same other one. The same answer has log-probabilities in both forms.
+    the same other one.
     Not judged if any greedy answer of the run does not repeat.
     """
     answered = {name: item for name, item in exchanges.items() if why_unanswered(item) is None}
@@ -52,18 +47,8 @@ def parameters_without_effect_leave_tasks_alone(
                 yield Finding(f"/{step}/choices/0/message", _describe(alone), _describe(other))
             elif streamed is not None and _is_another(other, streamed, None) and _differ_visibly(other, streamed):
                 yield Finding(f"/{step}{STREAMED}/choices/0/message", _describe(other), _describe(streamed))
-            elif streamed is not None and trimmed_texts(other) == trimmed_texts(streamed):
-                yield from _compare_scores(f"/{step}{STREAMED}/choices/0/logprobs", other, streamed)
     if not compared:
         raise NotExercised("no task is answered with more parameters")
-
-
-def _compare_scores(where: str, plain: Exchange, streamed: Exchange) -> Iterator[Finding]:
-    """Yield a finding if one form of an answer has log-probabilities, and the other has hardly any."""
-    known, found = (sum(map(len, any_entries(exchange).values())) for exchange in (plain, streamed))
-    if min(known, found) < FEW * max(known, found):
-        expected = format_quantity(known, "log-probability", "log-probabilities")
-        yield Finding(where, f"{expected}, as without stream", f"{found}")
 
 
 def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> bool:
