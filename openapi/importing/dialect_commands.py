@@ -64,7 +64,7 @@ def new(
     """
     if extends is None:
         closest = "the dialect whose parameters are closest; for most vendors that is openai"
-        _stop(f"add --extends DIALECT: {closest}, see {describe_names()}", out)
+        _stop(f"add --extends DIALECT: {closest}. It is {describe_names()}", out)
     try:
         options = ImportOptions(
             extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes
