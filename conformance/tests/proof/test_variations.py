@@ -83,18 +83,16 @@ def check_unreported(good: Good, changed: Exchanges) -> None:
     assert {} == moved
 
 
-DIALECTS_EACH = 2  # of each variation; which, differs between variations
-
-
-def take_turns(number: int, dialects: Sequence[str]) -> Sequence[str]:
-    """Return the dialects in which the variation of this number is tested."""
-    start = number % len(dialects)
-    return [*dialects[start:], *dialects[:start]][:DIALECTS_EACH]
+def take_turn(number: int, dialects: Sequence[str]) -> str:
+    """Return the dialect in which the variation of this number is tested."""
+    return dialects[number % len(dialects)]
 
 
 def list_edited() -> list[tuple[str, str]]:
-    """Return each variation with some of the dialects."""
-    return [(name, dialect) for number, name in enumerate(VARIATIONS) for dialect in take_turns(number, DIALECTS)]
+    """Return each variation with two of the dialects."""
+    return [
+        (name, take_turn(number + offset, DIALECTS)) for number, name in enumerate(VARIATIONS) for offset in range(2)
+    ]
 
 
 @pytest.mark.parametrize(("variation", "dialect"), list_edited())
@@ -107,11 +105,14 @@ def test_variations_are_not_reported(read_good: Callable[[str], Good], variation
 
 
 def list_replayed() -> list[tuple[str, str]]:
-    """Return each variation of the server with some of the dialects to which it applies. The live run judges it too."""
+    """Return each variation of the server with one of the dialects to which it applies.
+
+    `chatproof faults run` judges it in two dialects, live.
+    """
     pairs = []
     for number, (name, fault) in enumerate(replayed_variations.VARIATIONS.items()):
         fitting = [dialect for dialect in DIALECTS if fault.applies_to(load(dialect))]
-        pairs += [(name, dialect) for dialect in take_turns(number, fitting)]
+        pairs.append((name, take_turn(number, fitting)))
     return pairs
 
 

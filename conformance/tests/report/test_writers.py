@@ -77,6 +77,9 @@ def hostile(good: Good, text: str) -> dict[str, Any]:
     return content
 
 
+GOODS = ["mindie-1.0", "mindie-2.3"]  # results are handled in the same way for every dialect
+
+
 @pytest.fixture(params=HOSTILE)
 def attacked(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> dict[str, Any]:
     """Results of a run against a server that attacks the reports."""
