@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from hashlib import blake2b
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
@@ -72,6 +73,7 @@ class MediaEmbeddings:
         self.placeholder_id = placeholder_id
         self._key = secrets.token_bytes(32)  # a client cannot create a second file with the ids of another
         self._rows: WeakValueDictionary[int, MediaRows] = WeakValueDictionary()
+        self._adding = Lock()
 
     def add(self, media: Media, encode: Callable[[Media], torch.Tensor]) -> MediaRows:
         """Return the embeddings of a medium, computed only if no existing prompt has it."""
@@ -79,8 +81,9 @@ class MediaEmbeddings:
         first_id = FIRST_ID + (number << OFFSET_BITS)
         rows = self._rows.get(first_id)
         if rows is None:
-            rows = MediaRows(first_id, encode(media))
-            self._rows[first_id] = rows
+            encoded = MediaRows(first_id, encode(media))
+            with self._adding:  # all prompts with a medium share its rows: the rows of a prompt that ends would be lost
+                rows = self._rows.setdefault(first_id, encoded)
         return rows
 
     def contains(self, token_id: int) -> bool:
