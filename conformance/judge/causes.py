@@ -25,7 +25,7 @@ show, load is the cause.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from conformance.judge.evidence.failed_requirement import gather_failure, select_failing
 from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from openapi.description.validation import Validator
 
 RANKS: Final = {Keyword.MUST: 0, Keyword.SHOULD: 1, Keyword.MAY: 2}
+
+Explanations: TypeAlias = "Mapping[str, Counter[frozenset[str]]]"
+"""For each requirement that fails, the requirements that explain one of its findings, and of how many findings."""
 
 Causes = dict[str, tuple[str, ...]]
 """The causes of each requirement that fails as a consequence, as ids of requirements. The first explains the most."""
@@ -76,12 +79,14 @@ def find_causes(
         key=lambda failure: (-explains[failure.requirement], not failure.has_findings, RANKS[failure.keyword]),
     )
     roots: list[str] = []
+    explained: set[str] = set()
     for failure in ranked:
-        if failure.requirement not in _attribute(roots, explained_by):
+        if failure.requirement not in explained:
             roots.append(failure.requirement)
+            explained = _find_explained(roots, explained_by)
     for root in reversed(roots):  # a consequence that explains more than its cause comes before it
         others = [other for other in roots if other != root]
-        if len(_attribute(others, explained_by)) == len(failures):
+        if len(_find_explained(others, explained_by)) == len(failures):
             roots = others
     roots = _prefer_keywords(roots, failures, explained_by, explains)
     roots = _prefer_parameters(roots, failures, explained_by, explains)
@@ -96,7 +101,7 @@ def find_causes(
 def _prefer_keywords(
     roots: list[str],
     failures: Sequence[FailedRequirement],
-    explained_by: Mapping[str, list[set[str]]],
+    explained_by: Explanations,
     explains: Mapping[str, int],
 ) -> list[str]:
     """Return the roots, with the strongest requirement in place of a weaker one that it explains as well.
@@ -113,7 +118,7 @@ def _prefer_keywords(
 def _prefer_parameters(
     roots: list[str],
     failures: Sequence[FailedRequirement],
-    explained_by: Mapping[str, list[set[str]]],
+    explained_by: Explanations,
     explains: Mapping[str, int],
 ) -> list[str]:
     """Return the roots, with the requirement of a parameter in place of a general one that only this parameter breaks.
@@ -129,7 +134,7 @@ def _prefer_parameters(
     return roots
 
 
-def _consequences_of(root: str, roots: Sequence[str], explained_by: Mapping[str, list[set[str]]]) -> list[str]:
+def _consequences_of(root: str, roots: Sequence[str], explained_by: Explanations) -> list[str]:
     return [name for name, causes in _attribute(roots, explained_by).items() if causes[0] == root and name != root]
 
 
@@ -137,7 +142,7 @@ def _replace_root(
     roots: list[str],
     root: str,
     candidates: Sequence[str],
-    explained_by: Mapping[str, list[set[str]]],
+    explained_by: Explanations,
     explains: Mapping[str, int],
 ) -> list[str]:
     """Return the roots with one of them replaced by the candidate that explains it and most others.
@@ -147,7 +152,7 @@ def _replace_root(
     able = [name for name in candidates if all(name in names for names in explained_by[root])]
     best = max(able, key=lambda name: explains[name], default=root)
     changed = [best if name == root else name for name in roots]
-    return changed if len(_attribute(changed, explained_by)) == len(explained_by) else roots
+    return changed if len(_find_explained(changed, explained_by)) == len(explained_by) else roots
 
 
 def attribute_lost(judgements: Iterable[Judgement], exhausted: str | None) -> Causes:
@@ -162,26 +167,39 @@ def attribute_lost(judgements: Iterable[Judgement], exhausted: str | None) -> Ca
     return {name: (JUDGED_BY,) for name, is_shown in shown.items() if died and not is_shown}
 
 
-def _attribute(roots: Sequence[str], explained_by: Mapping[str, list[set[str]]]) -> Causes:
+def _find_explained(roots: Sequence[str], explained_by: Explanations) -> set[str]:
+    """Return the roots and what they explain, also by way of other consequences."""
+    explained = set(roots)
+    left = [name for name in explained_by if name not in explained]
+    progress = bool(roots)
+    while progress:
+        new = [name for name in left if not any(names.isdisjoint(explained) for names in explained_by[name])]
+        explained.update(new)
+        left = [name for name in left if name not in explained]
+        progress = bool(new)
+    return explained
+
+
+def _attribute(roots: Sequence[str], explained_by: Explanations) -> Causes:
     """Return the roots that explain each requirement, also by way of other consequences; a root explains itself."""
     causes: Causes = {root: (root,) for root in roots}
+    places = {root: place for place, root in enumerate(roots)}
     progress = bool(roots)
     while progress:
         progress = False
         for name, explanations in explained_by.items():
-            if name not in causes and all(not names.isdisjoint(causes) for names in explanations):
-                used = Counter(
-                    root
-                    for names in explanations
-                    for root in {cause for name in names for cause in causes.get(name, ())}
-                )
-                causes[name] = tuple(sorted(used, key=lambda root: (-used[root], roots.index(root))))
+            if name not in causes and not any(names.isdisjoint(causes) for names in explanations):
+                used: Counter[str] = Counter()
+                for names, findings in explanations.items():
+                    for root in {cause for other in names for cause in causes.get(other, ())}:
+                        used[root] += findings
+                causes[name] = tuple(sorted(used, key=lambda root: (-used[root], places[root])))
                 progress = True
     return causes
 
 
-def _explain(failures: Sequence[FailedRequirement]) -> dict[str, list[set[str]]]:
-    """Return for every failure, and each of its findings, which other failures explain it."""
+def _explain(failures: Sequence[FailedRequirement]) -> Explanations:
+    """Return which other failures explain the findings of each failure."""
     by_exchange: dict[str, list[tuple[str, Evidence]]] = {}
     by_key: dict[ErrorKey | ValueKey, set[str]] = {}
     for failure in failures:
@@ -191,9 +209,10 @@ def _explain(failures: Sequence[FailedRequirement]) -> dict[str, list[set[str]]]
             for key in evidence.keys:
                 by_key.setdefault(key, set()).add(failure.requirement)
     ranks = {failure.requirement: RANKS[failure.keyword] for failure in failures}
-    explained: dict[str, list[set[str]]] = {}
+    explained: dict[str, Counter[frozenset[str]]] = {}
     for failure in failures:
-        explained[failure.requirement] = explanations = []
+        explanations: Counter[frozenset[str]] = Counter()
+        explained[failure.requirement] = explanations
         for evidence in failure.evidence:
             names = {
                 name for key in evidence.keys for name in by_key.get(key, ()) if ranks[name] <= RANKS[failure.keyword]
@@ -201,5 +220,5 @@ def _explain(failures: Sequence[FailedRequirement]) -> dict[str, list[set[str]]]
             for exchange in evidence.exchanges:
                 candidates = by_exchange.get(exchange, [])
                 names |= {name for name, own in candidates if name not in names and own.explains(evidence, exchange)}
-            explanations.append(names - {failure.requirement})
+            explanations[frozenset(names - {failure.requirement})] += 1
     return explained

@@ -15,7 +15,7 @@ from openapi.contract.contract import load, names
 from openapi.contract.resolution import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MODULE = "reference_server.faults"
 FAULTLESS = "none"
@@ -69,12 +69,16 @@ class HostedMode:
 
 @dataclass(frozen=True, slots=True)
 class RunningFaultHost:
-    """A running fault host: its URL, the API key for servers that require one, its faults and its modes."""
+    """A running fault host: its URL, the API key for servers that require one, its faults and its modes.
+
+    is_running: tells whether the process still runs.
+    """
 
     url: str
     key: str
     faults: tuple[HostedFault, ...]
     modes: tuple[HostedMode, ...] = ()
+    is_running: Callable[[], bool] = lambda: True
 
     def address(self, dialect: str, fault: str = FAULTLESS) -> str:
         """Return the URL at which a fault is served in a dialect, by its id or location."""
@@ -100,7 +104,7 @@ def start_fault_host(dialects: Iterable[str] = ()) -> Iterator[RunningFaultHost]
     options = ("--api-key-env", embedded_server.KEY_VARIABLE, "--media-root", str(media_folder()), *own)
     with embedded_server.run_module(MODULE, options, key) as output:
         faults, modes = _read_list(output.lines)
-        yield RunningFaultHost(output.address, key, faults, modes)
+        yield RunningFaultHost(output.address, key, faults, modes, output.is_running)
 
 
 def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[HostedMode, ...]]:

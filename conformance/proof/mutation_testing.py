@@ -120,6 +120,8 @@ async def run_faults(
             except HarnessError as error:  # an internal error of a check, which is reported with the false positives
                 false_positives.append(str(error))
                 result = TrialResult(frozenset(), {}, ())
+            if not host.is_running():  # every later fault would be detected
+                raise HarnessError(f"the fault host ended while it served {trial.fault.name} and others")
         done += 1
         detected = f"detected by {format_quantity(len(result.killers), 'check')}" if result.killers else "not detected"
         on_progress(f"{done} of {len(trials)} tested; last: {trial.fault.name} in {trial.dialect}, {detected}")

@@ -22,7 +22,7 @@ from openapi.contract.contract import name_of
 from openapi.python_child import python_command, python_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from openapi.contract.contract import Contract
 
@@ -48,10 +48,11 @@ class EmbeddedServer:
 
 @dataclass(frozen=True, slots=True)
 class StartupOutput:
-    """The output of a server up to the line with its address."""
+    """The output of a server up to the line with its address, and whether it still runs."""
 
     address: str
     lines: tuple[str, ...]
+    is_running: Callable[[], bool]
 
 
 @contextmanager
@@ -126,7 +127,7 @@ def _wait_for_address(process: subprocess.Popen[str], errors: IO[str]) -> Startu
     try:
         for line in process.stdout or ():
             if match := ADDRESS.search(line):
-                return StartupOutput(match.group(), tuple(lines))
+                return StartupOutput(match.group(), tuple(lines), lambda: process.poll() is None)
             lines.append(line)
     finally:
         watchdog.cancel()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.errors import HarnessError
 from conformance.proof import fault_run
 from conformance.proof.fault_host import HostedFault, RunningFaultHost
 from conformance.proof.kill import Kill, strongest_by_check
@@ -99,3 +100,19 @@ def test_a_fault_is_tested_up_to_three_times_before_its_result_counts_as_changed
     assert [killers] == [row.killers for row in result.matrix.rows]
     assert tries == len(done)
     assert progress[-1].startswith("1 of 1 tested")
+
+
+def test_a_run_ends_if_the_fault_host_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def measure_baseline(_host: RunningFaultHost, _dialect: str, _depth: str) -> object:
+        return SimpleNamespace(kills=(), errors=())
+
+    async def run_fault(*_: object) -> frozenset[Kill]:
+        return frozenset([Kill("topic.a", "topic.a", "M", "", ("plain",))])  # nothing answers
+
+    monkeypatch.setattr(fault_run, "measure_baseline", measure_baseline)
+    monkeypatch.setattr(fault_run, "run_fault", run_fault)
+    hosted = HostedFault("crowd", "", (), (), (), None, "anywhere", False, None, False, ("mindie-2.3",))
+    host = RunningFaultHost("", "", (hosted,), is_running=lambda: False)
+    known = {"crowd": fault("crowd", a="M")}
+    with pytest.raises(HarnessError, match="the fault host ended while it served crowd and others"):
+        asyncio.run(run_faults(host, (hosted,), ("mindie-2.3",), str, complete=False, known_rows=known))
