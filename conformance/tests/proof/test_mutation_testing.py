@@ -115,4 +115,4 @@ def test_a_run_ends_if_the_fault_host_has_ended(monkeypatch: pytest.MonkeyPatch)
     host = RunningFaultHost("", "", (hosted,), is_running=lambda: False)
     known = {"crowd": fault("crowd", a="M")}
     with pytest.raises(HarnessError, match="the fault host ended while it served crowd and others"):
-        asyncio.run(run_faults(host, (hosted,), ("mindie-2.3",), str, complete=False, known_rows=known))
+        asyncio.run(run_faults(host, (hosted,), ("mindie-2.3",), lambda _: None, complete=False, known_rows=known))
