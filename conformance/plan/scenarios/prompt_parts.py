@@ -59,7 +59,8 @@ class Clauses:
 
 
 def _agent(clauses: Clauses) -> Body:
-    """Return a conversation that ends with the results of two calls, with three tools."""
+    """Return a conversation with an earlier call that ends with the results of two calls, with three tools."""
+    place = dict(clauses.pick("later-result", ("place", "The desk next to the lift.")))
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     places = clauses.pick("enumeration", "the quiet side of the garden")
     child = dict(clauses.pick("nested", ("child", {"type": "string", "description": "Name of the youngest child"})))
@@ -70,8 +71,10 @@ def _agent(clauses: Clauses) -> Body:
     return {
         "messages": [
             {"role": "system", "content": clauses.add("instructions", rules, "Sign each answer with the name Olivia.")},
-            {"role": "user", "content": "I like old bridges. My sister likes markets."},
-            {"role": "assistant", "content": "You will like it here. Markets are on Friday."},
+            {"role": "user", "content": "I like old bridges. Is there a table for four tonight?"},
+            {"role": "assistant", "content": "", "tool_calls": [_call("call00000", "find_table", '{"seats": 4}')]},
+            _result("call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")),
+            {"role": "assistant", "content": "There is a table for four at eight. Enjoy the bridges."},
             {"role": "user", "content": "What will the weather be, and when does my order arrive?"},
             {
                 "role": "assistant",
@@ -82,7 +85,7 @@ def _agent(clauses: Clauses) -> Body:
                 ],
             },
             _result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
-            _result("call00002", "It arrives on Monday."),
+            _result("call00002", _json({"day": "Monday", "paid": True, **place})),
         ],
         "tools": [
             _tool(
