@@ -17,6 +17,8 @@ from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
+    eighth_requests,
+    eighth_variation_requests,
     fifth_requests,
     fifth_variation_requests,
     first_requests,
@@ -43,6 +45,7 @@ REQUESTS = {
     "fifth": {**fifth_requests.REQUESTS, **fifth_variation_requests.REQUESTS},
     "sixth": {**sixth_requests.REQUESTS, **sixth_variation_requests.REQUESTS},
     "seventh": {**seventh_requests.REQUESTS, **seventh_variation_requests.REQUESTS},
+    "eighth": {**eighth_requests.REQUESTS, **eighth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -197,7 +200,9 @@ def _has_media(steps: list[Any]) -> bool:
     return any(f'"type": "{kind}"' in json.dumps(steps) for kind in ("image_url", "video_url", "input_audio"))
 
 
-@pytest.mark.parametrize("name", sorted(blind_faults()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, id=f"{fault.origin}-{name}") for name, fault in sorted(blind_faults().items())]
+)
 def test_every_blind_fault_changes_a_response(name: str, request: pytest.FixtureRequest) -> None:
     dialect = next(dialect for dialect in DIALECTS if name in known_faults(dialect))
     steps = REQUESTS[blind_faults()[name].origin][name]
