@@ -24,6 +24,8 @@ from reference_server.tests.blind import (
     first_requests,
     fourth_requests,
     fourth_variation_requests,
+    ninth_requests,
+    ninth_variation_requests,
     second_requests,
     seventh_requests,
     seventh_variation_requests,
@@ -46,6 +48,7 @@ REQUESTS = {
     "sixth": {**sixth_requests.REQUESTS, **sixth_variation_requests.REQUESTS},
     "seventh": {**seventh_requests.REQUESTS, **seventh_variation_requests.REQUESTS},
     "eighth": {**eighth_requests.REQUESTS, **eighth_variation_requests.REQUESTS},
+    "ninth": {**ninth_requests.REQUESTS, **ninth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -60,6 +63,7 @@ OWN_ID = re.compile(rb'"id":"[^"]*"')
 CALL_ID = re.compile(rb'"id":"([^"]*)","type":"function"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
+CHUNK_ID = re.compile(rb'data: \{"id":"([^"]*)"')
 
 
 class Reply:
@@ -83,7 +87,13 @@ class Reply:
         body = CREATED.sub(lambda match: _age(int(match[1]), started_s), body)
         headers = sorted(pair for pair in self.headers if pair[0] not in (b"content-length", b"date"))
         last = self.segments[-1] == DONE if self.segments else False
-        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, self._call_ids()
+        seen = (self._call_ids(), self._is_one_answer())
+        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, seen
+
+    def _is_one_answer(self) -> bool:
+        """Whether all chunks of a stream have the same id and the same time."""
+        body = b"".join(self.segments)
+        return len(set(CHUNK_ID.findall(body))) < 2 and len(set(CREATED.findall(body))) < 2
 
     def _call_ids(self) -> tuple[int, bool]:
         """Return the number of different ids of calls, and whether they are numbers, if these are compared."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from reference_server.tests.blind.media_files import RED, WHITE, halves, image
 from reference_server.tests.blind.sixth_requests import (
     BLUE_IMAGE,
-    MOVING,
     RED_IMAGE,
     SCORES,
     SUM,
     SYSTEM,
     THINK,
     USAGE,
-    hear,
     say,
     show,
 )
@@ -32,6 +31,7 @@ from reference_server.tests.blind.steps import (
     tool,
 )
 
+UPRIGHT = image(halves(RED, WHITE))
 QUESTION = {"type": "text", "text": "What is this?"}
 TWO = {"type": "object", "properties": {"größe": {"enum": [3]}}, "required": ["größe"], "additionalProperties": False}
 CONSTANT = {"type": "object", "properties": {"a": {"const": 17}}, "required": ["a"], "additionalProperties": False}
@@ -97,7 +97,7 @@ REQUESTS: dict[str, list[Step]] = {
     "thinking-outlives-its-request": [ask(SUM, chat_template_kwargs=THINK, max_tokens=30), ask(SUM, max_tokens=30)],
     "seeds-outlive-their-request": [SAMPLED, *([ask(STORY, temperature=2.0, max_tokens=40)] * 2)],
     "every-seventh-answer-is-another-one": [*ONE_BY_ONE],
-    "clocks-stand-still": [ask(), {**ask(STORY, max_tokens=400, ignore_eos=True)}, ask()],
+    "times-of-the-last-hour": [ask(), STREAM],
     "usage-swapped-in-crowds": [ONE_BY_ONE],
     "tools-spill-over": [[call(WEATHER), call(tool(a={"enum": [1]}))]],
     "cached-whatever-the-temperature": [ask(STORY), ask(STORY, temperature=2.0)],
@@ -135,6 +135,6 @@ REQUESTS: dict[str, list[Step]] = {
     "json-objects-introduced": [ask(response_format={"type": "json_object"}, max_tokens=40)],
     "chosen-strings-in-quotes": [ask(structured_outputs={"choice": ["Paris", "Rome"]})],
     "later-images-of-a-message-lost": [say({"role": "user", "content": [RED_IMAGE, BLUE_IMAGE, QUESTION]}, **SCORES)],
-    "videos-lose-their-second-half": [hear(MOVING)],
+    "images-upside-down": [show(UPRIGHT)],
     "cached-whatever-the-image": [show(RED_IMAGE), show(BLUE_IMAGE)],
 }

@@ -1,4 +1,4 @@
-"""Blind faults that show now and then: answers of other requests, and clocks that stand still."""
+"""Blind faults that show now and then or drift: answers of other requests, and times that are too early."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.blind.recipes import every, per_server
+from reference_server.faults.decorators import hooked_fault
 from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 STALE_EVERY: Final = 7
+HOUR_S: Final = 3_600
 
 
 def _make_stale() -> Hooks:
@@ -28,16 +30,10 @@ def _make_stale() -> Hooks:
     return Hooks(answer=swap)
 
 
-def _make_still() -> Hooks:
-    """Read the clock once. Violates created: the time of the answer."""
-    first: list[int] = []
-
-    def stop(response: Json, _request: ServedRequest) -> None:
-        if isinstance(response.get("created"), int):
-            first[:] = first or [response["created"]]
-            response["created"] = first[0]
-
-    return Hooks(answer=stop, chunk=stop)
+def _round_down(response: Json, _request: ServedRequest) -> None:
+    """Read a clock that is set every hour. Violates created: the time of the answer in seconds."""
+    if isinstance(response.get("created"), int):
+        response["created"] -= response["created"] % HOUR_S
 
 
 every_seventh_answer_is_another_one = per_server(
@@ -45,6 +41,9 @@ every_seventh_answer_is_another_one = per_server(
     "The choices of every seventh plain answer are those of the answer before it.",
     _make_stale,
 )
-clocks_stand_still = per_server(
-    "clocks-stand-still", "The time of each answer is that of the first answer of the server.", _make_still
+times_of_the_last_hour = hooked_fault(
+    "times-of-the-last-hour",
+    "The time of each answer is the last full hour.",
+    answer=_round_down,
+    chunk=_round_down,
 )

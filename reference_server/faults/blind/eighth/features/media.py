@@ -1,4 +1,4 @@
-"""Blind faults of images, clips and sounds in messages: what the model gets of them, and answers about others."""
+"""Blind faults of images in messages: what the model gets of them, and answers about others."""
 
 from __future__ import annotations
 
@@ -25,12 +25,9 @@ def _keep_first_image(parts: list[Json]) -> list[Json]:
     return [part for part in parts if not any(part is image for image in images[1:])]
 
 
-def _cut_clip(media: Media) -> Media:
-    """Take the first frames. Violates what a video shows."""
-    if media.kind != "video" or len(media.frames) < 2:
-        return media
-    half = media.frames[: len(media.frames) // 2]
-    return with_frames(media, np.ascontiguousarray(np.repeat(half, 2, axis=0)[: len(media.frames)]))
+def _turn(media: Media) -> Media:
+    """Apply an orientation that is not there. Violates what an image shows."""
+    return with_frames(media, np.ascontiguousarray(media.frames[:, ::-1, ::-1])) if media.kind == "image" else media
 
 
 later_images_of_a_message_lost = media_fault(
@@ -38,9 +35,7 @@ later_images_of_a_message_lost = media_fault(
     "Only the first image of each message reaches the model.",
     lambda: lambda messages: change_parts(messages, _keep_first_image),
 )
-videos_lose_their_second_half = media_fault(
-    "videos-lose-their-second-half", "The second half of a video is lost.", change_media(_cut_clip), kind="video"
-)
+images_upside_down = media_fault("images-upside-down", "Images are upside down.", change_media(_turn))
 cached_whatever_the_image = cached_whatever_media(
     "cached-whatever-the-image",
     "Greedy plain answers are cached, and the key of the cache lacks the images.",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import ServedRequest
 
 ALL: Final = 10_000  # pieces
-SEGMENT: Final = 37  # bytes
+SEGMENT: Final = 11  # bytes
 
 
 async def _cut(body: bytes, _request: ServedRequest) -> AsyncIterator[bytes]:
@@ -34,7 +34,7 @@ use_other_ids = replacing_call_ids(_name_call)
 
 text_in_one_chunk = variation("text-in-one-chunk", "The text of a choice comes in one chunk.", event=merging_text(ALL))
 streams_in_segments = variation(
-    "streams-in-segments", "Streams are sent in segments of 37 bytes, which end anywhere in an event.", pieces=_cut
+    "streams-in-segments", "Streams are sent in segments of 11 bytes, which end anywhere in an event.", pieces=_cut
 )
 call_ids_of_another_vendor = variation(
     "call-ids-of-another-vendor",
