@@ -83,7 +83,7 @@ REQUESTS: dict[str, list[Step]] = {
     "clients-of-libraries-forbidden": [{**ask(), **LIBRARY}],
     "system-messages-uncounted": [say(SYSTEM, {"role": "user", "content": SUM})],
     "more-tokens-cached-than-sent": [{**ask(), "CACHED": True}],
-    "characters-in-messages-replaced": [ask("Is ② more than ①?", **SCORES)],
+    "accents-in-messages-lost": [ask("Where are Zürich and Córdoba?", **SCORES)],
     "spaces-in-messages-collapse": [ask("def add(a, b):\n    return a + b", **SCORES)],
     "seventeen-stops-refused": [ask(stop=SOME_STOPS)],
     "more-than-four-choices-are-four": [ask(temperature=1.0, n=6, seed=1)],

@@ -105,7 +105,7 @@ REQUESTS: dict[str, list[Step]] = {
     "numbers-as-results-fail": [say(*NUMBER_RESULT, tools=[WEATHER])],
     "earlier-results-forgotten": [say(*TWO_ROUNDS, tools=[WEATHER])],
     "scores-without-sign": [SCORED],
-    "alternatives-in-alphabetical-order": [SCORED],
+    "alternatives-of-the-next-token": [SCORED],
     "scores-repeat-in-groups-of-four": [SCORED],
     "thinking-not-turned-off-in-streams": [
         ask(SUM, chat_template_kwargs={"enable_thinking": False}, stream=True, max_tokens=30)

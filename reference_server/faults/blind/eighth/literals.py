@@ -1,4 +1,4 @@
-"""Blind faults of literal text in messages: characters with other forms, and spaces."""
+"""Blind faults of literal text in messages: accents and spaces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 SPACES: Final = re.compile(r" {2,}")
 
 
-def _normalise(request: ServedRequest) -> None:
-    """Replace characters by their plain forms. Violates messages.content: the text of the message."""
+def _drop_accents(request: ServedRequest) -> None:
+    """Keep letters without their marks. Violates messages.content: the text of the message."""
     for message in text_messages(request):
-        message["content"] = unicodedata.normalize("NFKC", message["content"])
+        signs = unicodedata.normalize("NFD", message["content"])
+        message["content"] = "".join(sign for sign in signs if not unicodedata.combining(sign))
 
 
 def _collapse_spaces(request: ServedRequest) -> None:
@@ -27,10 +28,10 @@ def _collapse_spaces(request: ServedRequest) -> None:
         message["content"] = SPACES.sub(" ", message["content"])
 
 
-characters_in_messages_replaced = hooked_fault(
-    "characters-in-messages-replaced",
-    "Characters of a message are replaced by their compatible forms, such as ② by 2 and ﬁ by fi.",
-    request=_normalise,
+accents_in_messages_lost = hooked_fault(
+    "accents-in-messages-lost",
+    "The accents of letters in a message do not reach the model, so that ü becomes u.",
+    request=_drop_accents,
 )
 spaces_in_messages_collapse = hooked_fault(
     "spaces-in-messages-collapse",

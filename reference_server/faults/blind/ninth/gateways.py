@@ -44,7 +44,7 @@ second_replica_renames_thoughts = replica_fault(
     "second-replica-renames-thoughts",
     "One of two replicas, an older version, has another name for the reasoning. It answers every other request.",
     edit=_rename_thoughts,
-    applies_to=has_parameters("chat_template_kwargs"),
+    applies_to=has_parameters("include_reasoning"),
 )
 parameters_of_engines_dropped = hooked_fault(
     "parameters-of-engines-dropped",

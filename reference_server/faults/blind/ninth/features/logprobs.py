@@ -1,7 +1,8 @@
-"""Blind faults of log-probabilities: a wrong sign, another order, and numbers of other tokens."""
+"""Blind faults of log-probabilities: a wrong sign, and numbers of other tokens."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.blind.score_recipes import all_entries, scored_choices
@@ -21,12 +22,11 @@ def _drop_signs(response: Json, _request: ServedRequest) -> None:
             entry["logprob"] = abs(entry["logprob"])
 
 
-def _sort_by_text(response: Json, _request: ServedRequest) -> None:
-    """Keep and list the first tokens of a map. Violates top_logprobs: the most likely tokens."""
-    for _, entries in scored_choices(response):
-        for entry in entries:
-            alternatives = entry.get("top_logprobs") or []
-            entry["top_logprobs"] = sorted(alternatives, key=lambda other: str(other.get("token")))
+def _shift_alternatives(answer: Json, _request: ServedRequest) -> None:
+    """Read the next row of a table. Violates top_logprobs: the most likely tokens at this position."""
+    for _, entries in scored_choices(answer):
+        for entry, following in pairwise(entries):
+            entry["top_logprobs"] = following.get("top_logprobs")
 
 
 def _repeat_in_drafts(answer: Json, _request: ServedRequest) -> None:
@@ -43,11 +43,10 @@ scores_without_sign = hooked_fault(
     chunk=_drop_signs,
     applies_to=has_parameters("logprobs"),
 )
-alternatives_in_alphabetical_order = hooked_fault(
-    "alternatives-in-alphabetical-order",
-    "The most likely tokens are in alphabetical order.",
-    answer=_sort_by_text,
-    chunk=_sort_by_text,
+alternatives_of_the_next_token = hooked_fault(
+    "alternatives-of-the-next-token",
+    "In plain answers, the most likely tokens of each position are those of the next one.",
+    answer=_shift_alternatives,
     applies_to=allows(logprobs=True, top_logprobs=5),
 )
 scores_repeat_in_groups_of_four = hooked_fault(
