@@ -66,8 +66,9 @@ def merging_text(pieces: int) -> FrameHook:
             return
         earlier, count = waiting.pop(choice.get("index"), (None, 0))
         if earlier is not None:
-            first = message_of(next(choices_of(earlier)))
-            message_of(choice).update({**first, "content": first["content"] + message_of(choice)["content"]})
+            first = next(choices_of(earlier))
+            said = {**message_of(first), "content": message_of(first)["content"] + message_of(choice)["content"]}
+            chunk = {**earlier, **chunk, "choices": [{**first, **choice, "delta": said}]}
         if count + 1 < pieces:
             waiting[choice.get("index")] = (chunk, count + 1)
         else:

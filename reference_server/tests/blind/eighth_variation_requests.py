@@ -12,7 +12,7 @@ REQUESTS: dict[str, list[Step]] = {
     "refusals-link-to-help": [ask(max_tokens=-1)],
     "model-after-a-lesson": [ask(STORY, max_tokens=30), ask(max_tokens=30)],
     "model-after-a-poem": [ask(STORY, max_tokens=30), ask(max_tokens=30)],
-    "text-in-one-chunk": [STREAM],
+    "six-pieces-in-a-chunk": [STREAM],
     "streams-in-segments": [STREAM],
     "call-ids-of-another-vendor": [call(WEATHER), call(WEATHER, stream=True)],
 }

@@ -1,4 +1,4 @@
-"""Blind faults of log-probabilities: numbers that are no logarithms, and tokens without an entry."""
+"""Blind faults of log-probabilities: probabilities in their place, and tokens without an entry."""
 
 from __future__ import annotations
 

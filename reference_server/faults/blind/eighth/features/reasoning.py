@@ -27,7 +27,7 @@ def _asks_for_none(sent: Json) -> bool:
 
 
 def _think_a_little(request: ServedRequest) -> None:
-    """Know low, medium and high only. Violates reasoning_effort: none is no reasoning."""
+    """Know low, medium and high only. Violates reasoning_effort: none turns reasoning off."""
     request.payload["reasoning_effort"] = "low"
 
 

@@ -1,4 +1,4 @@
-"""Variations of streams: all text in one chunk, segments that end anywhere, and ids of calls."""
+"""Variations of streams: several pieces of text in one chunk, segments that end anywhere, and ids of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from reference_server.faults.hooks import ServedRequest
 
-ALL: Final = 10_000  # pieces
+TOGETHER: Final = 6  # pieces
 SEGMENT: Final = 11  # bytes
 
 
@@ -32,7 +32,9 @@ def _name_call(call_id: str) -> str:
 
 use_other_ids = replacing_call_ids(_name_call)
 
-text_in_one_chunk = variation("text-in-one-chunk", "The text of a choice comes in one chunk.", event=merging_text(ALL))
+six_pieces_in_a_chunk = variation(
+    "six-pieces-in-a-chunk", "Six pieces of text come in one chunk.", event=merging_text(TOGETHER)
+)
 streams_in_segments = variation(
     "streams-in-segments", "Streams are sent in segments of 11 bytes, which end anywhere in an event.", pieces=_cut
 )
