@@ -17,11 +17,15 @@ from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
+    eighth_requests,
+    eighth_variation_requests,
     fifth_requests,
     fifth_variation_requests,
     first_requests,
     fourth_requests,
     fourth_variation_requests,
+    ninth_requests,
+    ninth_variation_requests,
     second_requests,
     seventh_requests,
     seventh_variation_requests,
@@ -43,6 +47,8 @@ REQUESTS = {
     "fifth": {**fifth_requests.REQUESTS, **fifth_variation_requests.REQUESTS},
     "sixth": {**sixth_requests.REQUESTS, **sixth_variation_requests.REQUESTS},
     "seventh": {**seventh_requests.REQUESTS, **seventh_variation_requests.REQUESTS},
+    "eighth": {**eighth_requests.REQUESTS, **eighth_variation_requests.REQUESTS},
+    "ninth": {**ninth_requests.REQUESTS, **ninth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -57,6 +63,7 @@ OWN_ID = re.compile(rb'"id":"[^"]*"')
 CALL_ID = re.compile(rb'"id":"([^"]*)","type":"function"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
+CHUNK_ID = re.compile(rb'data: \{"id":"([^"]*)"')
 
 
 class Reply:
@@ -80,7 +87,13 @@ class Reply:
         body = CREATED.sub(lambda match: _age(int(match[1]), started_s), body)
         headers = sorted(pair for pair in self.headers if pair[0] not in (b"content-length", b"date"))
         last = self.segments[-1] == DONE if self.segments else False
-        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, self._call_ids()
+        seen = (self._call_ids(), self._is_one_answer())
+        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow, seen
+
+    def _is_one_answer(self) -> bool:
+        """Whether all chunks of a stream have the same id and the same time."""
+        body = b"".join(self.segments)
+        return len(set(CHUNK_ID.findall(body))) < 2 and len(set(CREATED.findall(body))) < 2
 
     def _call_ids(self) -> tuple[int, bool]:
         """Return the number of different ids of calls, and whether they are numbers, if these are compared."""
@@ -197,7 +210,9 @@ def _has_media(steps: list[Any]) -> bool:
     return any(f'"type": "{kind}"' in json.dumps(steps) for kind in ("image_url", "video_url", "input_audio"))
 
 
-@pytest.mark.parametrize("name", sorted(blind_faults()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, id=f"{fault.origin}-{name}") for name, fault in sorted(blind_faults().items())]
+)
 def test_every_blind_fault_changes_a_response(name: str, request: pytest.FixtureRequest) -> None:
     dialect = next(dialect for dialect in DIALECTS if name in known_faults(dialect))
     steps = REQUESTS[blind_faults()[name].origin][name]

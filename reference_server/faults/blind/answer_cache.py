@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from reference_server.faults.blind.recipes import per_server
+from reference_server.faults.blind.recipes import is_greedy, messages_of, per_server
 from reference_server.faults.hooks import CannedResponse, Hooks
+from reference_server.faults.topics.media.decoded_edits import takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reference_server.engine.media import MediaKind
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
 
@@ -55,3 +57,24 @@ def answer_cache(
 def cached_without(name: str, line: str, parameter: str, is_cached: Callable[[Json], bool], **options: Any) -> Fault:
     """Make a cache of plain answers whose key lacks a parameter."""
     return answer_cache(name, line, lambda sent: key_of(sent, parameter), is_cached, **options)
+
+
+def without_media(messages: Any, kind: str) -> Any:
+    """Return messages without their parts of a kind, such as image."""
+    return [
+        {**message, "content": [part for part in message["content"] if kind not in str(part.get("type"))]}
+        if isinstance(message, dict) and isinstance(message.get("content"), list)
+        else message
+        for message in messages
+    ]
+
+
+def cached_whatever_media(name: str, line: str, kind: MediaKind) -> Fault:
+    """Make a cache of greedy plain answers whose key lacks the media of a kind."""
+
+    def make_key(sent: Json) -> bytes:
+        return key_of({**sent, "messages": without_media(sent["messages"], kind)})
+
+    return answer_cache(
+        name, line, make_key, lambda sent: is_greedy(sent) and bool(messages_of(sent)), applies_to=takes(kind)
+    )

@@ -20,6 +20,12 @@ def form_schema_of(sent: Json) -> Json | None:
     return schema if isinstance(schema, dict) else None
 
 
+def form_type_of(sent: Json) -> Any:
+    """Return the type of response_format, if there is one."""
+    form = sent.get("response_format")
+    return form.get("type") if isinstance(form, dict) else None
+
+
 def schemas_of(sent: Json) -> Iterator[Json]:
     """Yield the schemas of a request, from the outermost of each."""
     yield from (

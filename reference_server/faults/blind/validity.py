@@ -25,3 +25,13 @@ def allows(**fields: Any) -> Callable[[Contract], bool]:
         return known and not Validator(contract).request_problems(body)
 
     return is_valid
+
+
+def reports_cached(contract: Contract) -> bool:
+    """Apply a fault to dialects whose usage has the number of cached tokens."""
+    return bool(contract.answer.cached_tokens)
+
+
+def has_own_ids(contract: Contract) -> bool:
+    """Apply a variation to dialects whose documents show ids as examples only, and let no request name one."""
+    return contract.answer.id_prefix == "chatcmpl-" and "request_id" not in contract.parameters

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference_server.faults.blind.validity import reports_cached
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
-    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json, ServedRequest
 
 
@@ -30,16 +30,12 @@ def _count_pieces(chunk: Json, request: ServedRequest) -> None:
         usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-def _reports_cached(contract: Contract) -> bool:
-    return bool(contract.answer.cached_tokens)
-
-
 cached_prompts_counted_twice = hooked_fault(
     "cached-prompts-counted-twice",
     "Cached tokens are counted twice in prompt_tokens.",
     answer=_count_cached_twice,
     chunk=_count_cached_twice,
-    applies_to=_reports_cached,
+    applies_to=reports_cached,
 )
 streamed_answers_counted_by_pieces = hooked_fault(
     "streamed-answers-counted-by-pieces",

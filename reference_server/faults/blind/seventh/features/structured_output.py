@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reference_server.faults.blind.recipes import every, per_server
-from reference_server.faults.blind.schema_recipes import form_schema_of, parts_of
+from reference_server.faults.blind.schema_recipes import form_schema_of, form_type_of, parts_of
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 from reference_server.faults.hooks import Hooks
 
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
 LISTS = ("items", "anyOf", "oneOf")
 EMPTY_EVERY = 4
-
-
-def _form_type(sent: Json) -> Any:
-    form = sent.get("response_format")
-    return form.get("type") if isinstance(form, dict) else None
 
 
 def _drop_nested_required(request: ServedRequest) -> None:
@@ -31,7 +26,7 @@ def _drop_nested_required(request: ServedRequest) -> None:
 
 def _repeat_json(chunk: Json, request: ServedRequest) -> None:
     """Send the whole text again. Violates json_schema: the answer is one JSON value."""
-    if _form_type(request.payload) != "json_schema":
+    if form_type_of(request.payload) != "json_schema":
         return
     for choice in choices_of(chunk):
         said, index = message_of(choice), str(choice.get("index"))
@@ -46,7 +41,7 @@ def _make_empty() -> Hooks:
     is_turn = every(EMPTY_EVERY)
 
     def empty(answer: Json, request: ServedRequest) -> None:
-        if _form_type(request.payload) == "json_object" and is_turn():
+        if form_type_of(request.payload) == "json_object" and is_turn():
             for choice in choices_of(answer):
                 message_of(choice)["content"] = ""
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from reference_server.faults.blind.other_models import model_after
+from reference_server.faults.blind.validity import has_own_ids
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 from reference_server.faults.topics.media.decoded_edits import counts_media, takes
 
 if TYPE_CHECKING:
-    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json, ResponseHead, ServedRequest
 
 POSITIONS: Final = 16
@@ -64,11 +64,6 @@ def _drop_nulls(answer: Json, _request: ServedRequest) -> None:
             del said[name]
 
 
-def _has_own_ids(contract: Contract) -> bool:
-    """Apply to dialects whose documents show ids as examples only."""
-    return contract.answer.id_prefix == "chatcmpl-" and "request_id" not in contract.parameters
-
-
 white_space_surrounds_answers = variation(
     "white-space-surrounds-answers", "Plain answers begin with spaces and end with line ends.", plain=_surround
 )
@@ -83,7 +78,7 @@ ids_with_times = variation(
     "Ids of answers consist of `gen`, a time and eight characters.",
     answer=_use_own_ids,
     chunk=_use_own_ids,
-    applies_to=_has_own_ids,
+    applies_to=has_own_ids,
 )
 connections_closed = variation(
     "connections-closed", "The server closes the connection after each response.", head=_close_connection
@@ -93,7 +88,7 @@ fields_of_providers = variation(
     "Answers, chunks and choices have fields of their own.",
     answer=_add_own_fields,
     chunk=_add_own_fields,
-    applies_to=_has_own_ids,
+    applies_to=has_own_ids,
 )
 images_counted_as_one = variation(
     "images-counted-as-one",

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_OID, uuid5
 
+from reference_server.faults.blind.validity import has_own_ids
 from reference_server.faults.decorators import (
     choices_of,
     has_parameters,
@@ -66,11 +67,6 @@ def _add_nulls(answer: Json, _request: ServedRequest) -> None:
         answer.setdefault(name, None)
 
 
-def _has_own_ids(contract: Contract) -> bool:
-    """Apply to dialects whose documents show ids as examples only, and let no request name one."""
-    return contract.answer.id_prefix == "chatcmpl-" and "request_id" not in contract.parameters
-
-
 @wrapping_fault("answers-begin-late", benign=True, timeout_s=30.0)
 def answers_begin_late(app: ASGIApp, _contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """The head of each response comes 0.7 seconds after the request."""
@@ -105,7 +101,7 @@ white_space_precedes_answers = variation(
     "white-space-precedes-answers", "Plain answers begin with empty lines.", plain=_write_white_space
 )
 ids_of_uuids = variation(
-    "ids-of-uuids", "Ids of answers are UUIDs.", answer=_use_uuids, chunk=_use_uuids, applies_to=_has_own_ids
+    "ids-of-uuids", "Ids of answers are UUIDs.", answer=_use_uuids, chunk=_use_uuids, applies_to=has_own_ids
 )
 headers_of_gateways = variation("headers-of-gateways", "Responses have headers of a gateway.", head=_add_headers)
 usage_with_times = variation(
@@ -113,7 +109,7 @@ usage_with_times = variation(
     "The usage has fields of its own, of which some are fractions or strings.",
     answer=_add_times,
     chunk=_add_times,
-    applies_to=_has_own_ids,
+    applies_to=has_own_ids,
 )
 larger_images_counted = variation(
     "larger-images-counted",
