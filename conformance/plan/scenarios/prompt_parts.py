@@ -64,6 +64,7 @@ def _agent(clauses: Clauses) -> Body:
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     places = clauses.pick("enumeration", "the quiet side of the garden")
     child = dict(clauses.pick("nested", ("child", {"type": "string", "description": "Name of the youngest child"})))
+    city = dict(clauses.pick("parameter", ("description", "Name of the city, as the guest writes it")))
     kind = dict(clauses.pick("reserved-name", ("type", {"type": "string", "description": "Kind of forecast"})))
     said = "".join(clauses.pick("text-next-to-calls", "I look both up. The bridge is closed today."))
     rules = RULES.replace(". ", f".{''.join(clauses.pick('line-ends', LINE_END)) or ' '}")
@@ -91,7 +92,7 @@ def _agent(clauses: Clauses) -> Body:
             _tool(
                 "get_weather",
                 clauses.add("description", "Get the weather of a city.", "Ask for the city if it is not known."),
-                {"city": {"type": "string", "description": "Name of the city"}, **kind},
+                {"city": {"type": "string", **city}, **kind},
             ),
             _tool(
                 "get_order",

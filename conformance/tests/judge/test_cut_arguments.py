@@ -39,7 +39,7 @@ def test_complete_fields_and_the_next_one_are_read(text: str, expected: tuple[di
 
 def _with_call(exchange: Exchange, arguments: str, finish: str) -> Exchange:
     def change(answer: dict[str, Any]) -> None:
-        function = {"name": "tool_call_find-table2", "arguments": arguments}
+        function = {"name": "tool_call_Find-table2", "arguments": arguments}
         choice = answer["choices"][0]
         choice["message"]["tool_calls"] = [{"id": "call-1", "type": "function", "function": function}]
         choice["finish_reason"] = finish

@@ -82,7 +82,8 @@ def _is_text_only(chunk: Json, choice: Json) -> bool:
     said = message_of(choice)
     has_text = isinstance(said.get("content"), str) and bool(said["content"])
     others = [name for name, value in said.items() if value and name not in ("role", "content")]
-    return has_text and not others and not choice.get("finish_reason") and "full_text" not in chunk
+    ends = choice.get("finish_reason") or choice.get("logprobs") or "full_text" in chunk
+    return has_text and not others and not ends
 
 
 def holding_back(is_held: Callable[[Json], bool], is_lost: Callable[[Json], bool]) -> FrameHook:
