@@ -7,6 +7,7 @@ which is necessary after changes to the scenarios or to the answers of the serve
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import lzma
 from contextlib import ExitStack
@@ -51,7 +52,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Record the good runs if requested, before tests are collected."""
+    """Record the good runs if requested, before tests are collected; search seldom for garbage.
+
+    The recorded runs are some million objects, which are in use until the end.
+    """
+    gc.set_threshold(200_000, 20, 100)
     if session.config.getoption("re_record"):
         failed = [f"{dialect}: {', '.join(broken)}" for dialect in DIALECTS if (broken := record(dialect))]
         if failed:
