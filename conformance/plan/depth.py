@@ -3,7 +3,7 @@
 - quick: a few dozen requests that show as many requirements as possible, a MUST before a SHOULD.
 - standard: everything, but no more than the usual number of requests. If the contract has many parameters, some values
   of the requirements with the most values are left out, then values whose outcome the document leaves open or only
-  recommends, then values of a wrong type.
+  recommends.
 - thorough: everything, and each value alone.
 """
 
@@ -31,8 +31,6 @@ DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
 QUICK_REQUESTS: Final = 50
 STANDARD_REQUESTS: Final = 860
 """Less than 900, because a run also sends a few requests to learn whether the server still answers."""
-WRONG_TYPES: Final = 10
-"""How many values of a wrong type a standard run always sends."""
 QUICK_TOKENS: Final = 64
 """The most completion tokens of one request of a quick run."""
 WEIGHTS: Final[Mapping[Keyword, float]] = {Keyword.MUST: 4.0, Keyword.SHOULD: 1.0, Keyword.MAY: 0.1}
@@ -94,20 +92,9 @@ def _choose_left_out(plan: Plan) -> set[str]:
     ):
         left_out.add(largest.pop().id)
         requests -= 1
-    kept = [item for scenarios in values.values() for item in scenarios]
-    weaker = sorted((item for item in kept if _weight(item) < 1), key=_weight)
-    # Servers refuse a wrong type of most parameters in one way, so that a few of them show whether they do.
-    alike = [item for item in kept if _has_wrong_type(item) and item not in weaker]
-    alike.sort(key=lambda scenario: crc32(scenario.id.encode()))
-    least = [*weaker, *alike[WRONG_TYPES:]]
-    left_out.update(scenario.id for scenario in least[: max(0, requests - STANDARD_REQUESTS)])
+    weaker = sorted((item for scenarios in values.values() for item in scenarios if _weight(item) < 1), key=_weight)
+    left_out.update(scenario.id for scenario in weaker[: max(0, requests - STANDARD_REQUESTS)])
     return left_out
-
-
-def _has_wrong_type(scenario: Scenario) -> bool:
-    """Return whether a scenario sends a value of a type that must be refused."""
-    subject = scenario.subject
-    return subject is not None and subject.expect == "reject" and subject.requirement.endswith((".type", ".null"))
 
 
 def _weigh(scenarios: list[Scenario]) -> float:

@@ -48,7 +48,7 @@ def long_prompt_leaves_nothing(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda _: "")
 
 
-@mutant("relations.every-text-answered", steps="blanks-behind")
+@mutant("relations.every-text-answered", steps="one-character")
 def answer_is_blank(exchange: Exchange) -> Exchange:
     """The answer has no text, although it is cut off."""
     return edit_text(edit_choice(exchange, lambda choice: choice.update(finish_reason="length")), lambda _: "")
