@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CONCURRENT_FAULTS = 4  # the engine batches their tokens
 MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
-VARIATION_SAMPLE_SIZES = (40, 15)
+VARIATION_SAMPLE_SIZES = (24, 8)
 """Scenarios of a variation in its first dialect and in the other one, unless all are tested."""
 
 
