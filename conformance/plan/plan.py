@@ -91,7 +91,7 @@ def make_plan(
     if topics:
         assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
     if only:
-        require_matches(only, assertions, contract)
+        require_matches(only, every, contract, topics)
         assertions = [assertion for assertion in assertions if any(_matches(pattern, assertion) for pattern in only)]
     reached = {assertion.check.id for assertion in assertions}
     uncovered = (
@@ -116,10 +116,18 @@ def make_plan(
     return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial, selected=selected)
 
 
-def require_matches(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
-    """Raise UsageError for a pattern that matches none of the assertions."""
+def require_matches(
+    only: Collection[str], assertions: Collection[Assertion], contract: Contract, topics: Collection[str] = ()
+) -> None:
+    """Raise UsageError for a pattern that matches none of the assertions, or none of those in the topics, if any."""
     for pattern in only:
-        if not any(_matches(pattern, assertion) for assertion in assertions):
+        matched = {assertion.check.topic for assertion in assertions if _matches(pattern, assertion)}
+        if topics and matched and matched.isdisjoint(topics):
+            raise UsageError(
+                f"--only {pattern!r} matches nothing in --topic {', '.join(topics)}, only in "
+                f"{', '.join(sorted(matched))}: change or remove one of the options"
+            )
+        if not matched:
             known = {name for assertion in assertions for name in _names(assertion)}
             raise UsageError(
                 f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "

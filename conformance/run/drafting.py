@@ -118,7 +118,7 @@ def require_matching_patterns(
     require_known_topics(topics, {**gather_checks(contract), **(oracle.CHECKS if wanted != NOTHING else {})})
     if only:
         assertions = [assertion for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions]
-        require_matches(only, assertions, contract)
+        require_matches(only, assertions, contract, topics)
 
 
 def keep_known(contract: Contract, requirements: tuple[str, ...], wanted: Draw = NOTHING) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from conformance.plan.capabilities import DeclaredCapabilities, default_capabili
 from conformance.plan.conditions import list_conditions
 from conformance.plan.scenarios import list_scenarios
 from conformance.plan.selection import needed_requests
-from conformance.run.drafting import draft
+from conformance.run.drafting import draft, require_matching_patterns
 from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
 from openapi.contract.contract import Keyword, Requirement, load, names
 
@@ -177,6 +177,13 @@ def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match=r"matches no check, requirement or scenario of mindie-2\.3") as caught:
         narrowed("greedy", pattern)
     assert repr(pattern) in str(caught.value)
+
+
+def test_a_pattern_that_matches_in_another_topic_only_is_refused_with_that_topic() -> None:
+    contract = load("mindie-2.3")
+    with pytest.raises(UsageError, match=r"'usage\.\*' matches nothing in --topic stream, only in usage: "):
+        require_matching_patterns(contract, ("usage.*",), ("stream",))
+    require_matching_patterns(contract, ("usage.*",), ("stream", "usage"))
 
 
 def test_the_maximum_cost_is_the_sum_over_all_steps() -> None:
