@@ -130,7 +130,8 @@ class Step:
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
     rounds. In a scenario that tests several facts, steps have subjects of their own. `pruned` names the fields that
     were left out of the body because the server does not support them. Steps with `crowd` are sent at the same time,
-    after the other steps of their scenario. `only_for` is the only check that a step is sent for.
+    after the other steps of their scenario. `only_for` is the only check that a step is sent for. A step that
+    `continues` an earlier one sends the messages of that step and the message of its answer in front of its own ones.
     """
 
     name: str = "main"
@@ -150,6 +151,12 @@ class Step:
     pruned: frozenset[str] = frozenset()
     crowd: bool = False
     only_for: str | None = None
+    continues: str | None = None
+
+    @property
+    def source(self) -> str | None:
+        """The name of the earlier step whose answer a part of this request is made from; None if there is none."""
+        return self.stop_from.step if self.stop_from is not None else self.continues
 
     @property
     def streams(self) -> bool:
@@ -255,11 +262,11 @@ class Scenario:
         parallel = "in rounds" if self.rounds else "together" if self.together else None
         earlier: set[str] = set()
         for step in self.steps:
-            if step.stop_from is not None and (parallel or step.stop_from.step not in earlier):
+            if step.source is not None and (parallel or step.source not in earlier):
                 reason = f"its steps are sent {parallel}" if parallel else "no earlier step has that name"
                 raise HarnessError(
-                    f"scenario {self.id}: step {step.name!r} cuts its stop string from the answer to "
-                    f"{step.stop_from.step!r}, but {reason}; use a scenario whose steps are sent one after another"
+                    f"scenario {self.id}: step {step.name!r} needs the answer to {step.source!r}, but {reason}; use a "
+                    "scenario whose steps are sent one after another"
                 )
             earlier.add(step.name)
 
@@ -283,6 +290,7 @@ class Scenario:
                     tuple(step.headers.items()),
                     step.credentials,
                     step.stop_from,
+                    step.continues,
                     step.stop_after_events,
                     step.crowd,
                 )

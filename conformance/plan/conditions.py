@@ -35,6 +35,8 @@ def list_conditions(assertion: Assertion, contract: Contract) -> Iterator[Condit
         yield "raw", scenario.id, step.name
     if step.stop_from is not None:
         yield "stop string", form, step.stop_from.form == "unfinished"
+    if step.continues is not None:
+        yield "continued", form
     if subject is not None:
         yield "value", form, subject.expect
     if subject is not None and step.expect == "refusal":

@@ -105,8 +105,8 @@ def needed_requests(assertion: Assertion) -> Requests:
     if not scenario.rounds and any(map(_disturbs, scenario.steps[:last])):
         names.update(other.name for other in scenario.steps[: last + 1])
     for other in reversed(scenario.steps):
-        if other.name in names and other.stop_from is not None:
-            names.add(other.stop_from.step)
+        if other.name in names and other.source is not None:
+            names.add(other.source)
     return frozenset((scenario.id, name) for name in names)
 
 

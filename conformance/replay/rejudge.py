@@ -254,7 +254,7 @@ def _is_same_request(exchange: Exchange, step: Step, model: str) -> bool:
     A body that depends on an earlier answer, or from which a secret was redacted, cannot be compared.
     """
     sent = exchange.request
-    if step.stop_from is not None or is_redacted(sent.body):
+    if step.source is not None or is_redacted(sent.body):
         return sent.method == step.method
     return sent.method == step.method and is_payload(sent.body, step.payload(model))
 

@@ -1,9 +1,9 @@
-"""Build the client's call for a step of a scenario."""
+"""Build the client's call for a step of a scenario, where needed from the answer to an earlier step."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from conformance.check import NotExercised, NotObserved
@@ -11,7 +11,7 @@ from conformance.client.call import Call
 from conformance.run.media.media_places import NO_PLACES, MediaPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from conformance.client.client import Client
     from conformance.exchange import Exchange
@@ -100,3 +100,40 @@ def explain_no_stop(
     if exchange is None or not exchange.succeeded:
         return NotObserved(f"step {stop_from.step!r} was not answered")
     return NotExercised(f"the answer to step {stop_from.step!r} is too short to take a stop string from")
+
+
+def continue_conversation(step: Step, earlier: Exchange | None) -> Step | NotObserved:
+    """Return a step with the messages of an earlier exchange and of its answer in front of its own ones.
+
+    A message of the role `tool` without an id is sent for each call of the answer, with its id. Returns the reason if
+    there is no answer, or none with the calls that the step answers.
+    """
+    message = _read_message(earlier)
+    if earlier is None or message is None:
+        return NotObserved(f"step {step.continues!r} was not answered")
+    sent: Any = earlier.request_json
+    own = [after for further in (step.body or {}).get("messages", ()) for after in _for_each_call(further, message)]
+    if not own:
+        return NotExercised(f"the answer to step {step.continues!r} has no call")
+    return replace(step, body={**(step.body or {}), "messages": [*sent["messages"], message, *own]})
+
+
+def _read_message(exchange: Exchange | None) -> dict[str, Any] | None:
+    """Return the message of the first choice of a plain answer; None if there is none."""
+    if exchange is None or not exchange.succeeded or not isinstance(exchange.json, dict):
+        return None
+    choices = exchange.json.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    return message if isinstance(message, dict) else None
+
+
+def _for_each_call(further: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a further message; the result of a tool once for each call of the answer."""
+    if further.get("role") != "tool" or "tool_call_id" in further:
+        yield further
+        return
+    calls = answer.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict) and isinstance(call.get("id"), str):
+            yield {**further, "tool_call_id": call["id"]}

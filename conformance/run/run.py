@@ -11,7 +11,7 @@ from conformance.errors import HarnessError
 from conformance.judge.evidence.liveness import explain_unsent
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
-from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
+from conformance.run.calls import continue_conversation, cut_stop, explain_no_stop, key_alteration
 from conformance.run.failures.second_tries import SecondTries
 from conformance.run.saved_requests import Trials
 from conformance.run.scheduler import SpreadRounds, StepScheduler
@@ -178,6 +178,12 @@ class Run:
             if stop is None:
                 record.missing[key] = explain_no_stop(scenario, step.stop_from, record.exchanges)
                 return
+        if step.continues is not None:
+            continued = continue_conversation(step, record.exchanges.get((scenario.id, step.continues)))
+            if isinstance(continued, NotObserved):
+                record.missing[key] = continued
+                return
+            step = continued
         exchange, was_alone = await self._send_counted(scenario, step, stop)
         if exchange is None:
             record.missing[key] = NotObserved(explain_unsent(record.exhausted))

@@ -111,7 +111,7 @@ def select_failing(group: Sequence[Judgement]) -> list[Judgement]:
     if any(judgement.findings for judgement in group):
         return [judgement for judgement in group if judgement.findings]
     if all(judgement.unobserved is not None and judgement.applies for judgement in group):
-        silent = [judgement for judgement in group if judgement.exchanges or judgement.assertion.step.stop_from]
+        silent = [judgement for judgement in group if judgement.exchanges or judgement.assertion.step.source]
         # A request that may be refused shows nothing if it is, which has no cause.
         return [judgement for judgement in silent if judgement.assertion.step.expect != "either"] or silent
     return []
@@ -162,8 +162,8 @@ def gather_failure(
 
 def _presupposed(judgement: Judgement, recorded: Mapping[tuple[str, str], Exchange]) -> tuple[str, ...]:
     """Return the exchange from whose answer a request would have been made that was not sent."""
-    scenario, source = judgement.assertion.scenario, judgement.assertion.step.stop_from
-    exchange = None if source is None else recorded.get((scenario.id, source.step))
+    scenario, source = judgement.assertion.scenario, judgement.assertion.step.source
+    exchange = None if source is None else recorded.get((scenario.id, source))
     return () if exchange is None else (exchange.id,)
 
 

@@ -70,8 +70,8 @@ class Fitting:
             steps: dict[str, Step] = {}
             for step in scenario.steps:
                 try:
-                    if step.stop_from is not None and step.stop_from.step not in steps:
-                        raise _Unfit(f"it needs the answer to step {step.stop_from.step!r}")
+                    if step.source is not None and step.source not in steps:
+                        raise _Unfit(f"it needs the answer to step {step.source!r}")
                     added = {} if scenario.id in self._leave_out_defaults else self._neutral
                     steps[step.name] = self._fit_step(step, added, SHARE_IN_ROUNDS if scenario.rounds else SHARE)
                 except _Unfit as unfit:

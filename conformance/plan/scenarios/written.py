@@ -17,7 +17,9 @@ consists of instead, each alone or in a list with the number of times that it is
 field to the list of the numbers from 0 to N - 1, or with `bias: B` to an object with B for each of them. `raw` (a
 string) or `raw_hex` replaces the body. In a raw body `{model}` stands for the model, `{model-cut}` for its name without
 the last character, `{model-swapped}` for its name in the other case, `deep: N` appends N nested lists, and `blanks: N`
-prepends N spaces. `form` changes how the body is serialized. `cookie_bytes: N` adds a cookie of N bytes.
+prepends N spaces. `continues: STEP` puts the messages of an earlier step and the message of its answer in front of
+those of the step; of these, a message of the role `tool` without an id is sent for each call. `form` changes how the
+body is serialized. `cookie_bytes: N` adds a cookie of N bytes.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
 does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
@@ -204,7 +206,7 @@ def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterat
     rows = [step for step in needed if _is_in_range(step, contract) and _is_demanded(step, contract)]
     kept: set[str] = set()
     for step in _all_steps(row, rows, contract, place):
-        has_source = step.stop_from is None or step.stop_from.step in kept
+        has_source = step.source is None or step.source in kept
         if has_source and _is_supported(step, contract):
             kept.add(step.name)
             yield step
@@ -319,6 +321,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         form=row.get("form", "plain"),
         pruned=frozenset(complete) - frozenset(body or ()),
         only_for=row.get("only_for"),
+        continues=row.get("continues"),
     )
 
 

@@ -91,6 +91,8 @@ def _content(step: Step, contract: Contract, model: str) -> str:
     line = f"{step.method} {path}{CREDENTIALS[step.credentials]} {body}"
     if step.stop_from:
         line += f" with {format_quantity(step.stop_from.length, 'character')} of {step.stop_from.step} as stop"
+    if step.continues:
+        line += f" after the messages and the answer of {step.continues}"
     if step.stop_after_events is not None:
         line += f" disconnected after {format_quantity(step.stop_after_events, 'event')}"
     return line.rstrip()

@@ -59,7 +59,7 @@ class SecondTries:
         Invalid requests and scenarios about load, order and leaving are judged as they were sent.
         """
         about_load = scenario.together or scenario.alone or scenario.spread or scenario.disconnects or step.crowd
-        is_usual = step.expect != "refusal" and step.stop_from is None and not about_load
+        is_usual = step.expect != "refusal" and step.source is None and not about_load
         if _has_failed(exchange) and is_usual:
             self._failures.append(_Failure(scenario, step, exchange))
 

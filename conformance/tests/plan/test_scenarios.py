@@ -116,12 +116,12 @@ def test_a_subject_and_its_step_expect_the_same(contract: Contract) -> None:
         assert scenario.subject.source.partition("#")[2], scenario.id
 
 
-def test_a_stop_string_is_cut_from_an_earlier_step_that_expects_an_answer(contract: Contract) -> None:
+def test_a_request_is_made_from_the_answer_to_an_earlier_step_that_expects_one(contract: Contract) -> None:
     for scenario in scenarios(contract, every(contract)):
         known: dict[str, Step] = {}
         for step in scenario.steps:
-            if step.stop_from is not None:
-                assert known[step.stop_from.step].expect == "answer"
+            if step.source is not None:
+                assert known[step.source].expect == "answer"
                 assert not scenario.together
             known[step.name] = step
 
@@ -304,12 +304,13 @@ STOPPED = Step("b", body={}, stop_from=StopFrom("a", 3))
         ((Step("a", body={}), STOPPED), {"rounds": 2}, "its steps are sent in rounds"),
         ((Step("a", body={}), STOPPED), {"together": True}, "its steps are sent together"),
         ((STOPPED, Step("a", body={})), {}, "no earlier step has that name"),
+        ((Step("b", body={}, continues="a"), Step("a", body={})), {}, "no earlier step has that name"),
     ],
 )
-def test_a_stop_string_cannot_be_cut_from_a_step_that_is_not_answered_before(
+def test_a_request_cannot_be_made_from_the_answer_to_a_step_that_is_not_sent_before(
     steps: tuple[Step, ...], others: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(HarnessError, match=f"scenario s: step 'b' cuts its stop string .* 'a', but {why}"):
+    with pytest.raises(HarnessError, match=f"scenario s: step 'b' needs the answer to 'a', but {why}"):
         Scenario("s", "x", steps, **others)
     assert Scenario("s", "x", (Step("a", body={}), STOPPED)).steps[1] is STOPPED
 

@@ -151,7 +151,8 @@ def a_prompt_that_may_be_too_long_is_refused_or_answered(
 
 @series("relations.every-text-answered", scenario="texts-of-all-kinds")
 def a_text_of_any_kind_is_answered_with_text(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A question with white space around it, a very long word or marks is answered with text if it is without them.
+    """A question with white space around it, a very long word or marks, and one character, are answered with text if
+    a usual question is.
 
     Not judged if the model ends its answer at once.
     """
