@@ -72,6 +72,7 @@ def write(results: dict[str, Any]) -> str:
         ended_early=_plain(results["run"]["exhausted"] or "", LONGEST_REASON),
         unjudged=_plain(results["run"].get("unjudged", ""), LONGEST_REASON),
         counts=_sentence(format_counts(results)) if rows else "",
+        causes_title="What is broken" if causes else "Findings",
         causes=causes[:MOST_CAUSES],
         further_causes=causes[MOST_CAUSES:],
         nothing="None." if judged else empty,
