@@ -62,5 +62,7 @@ def test_what_fails_is_listed_first_and_then_the_cause_with_the_most_consequence
 def test_an_unknown_origin_is_one_line() -> None:
     result = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["faults", "findings", "--origin", "somebody-else"])
     assert 2 == result.exit_code
-    assert result.stderr.startswith("chatproof: unknown --origin 'somebody-else': expected one of fifth, first, ")
+    assert result.stderr.startswith(
+        "chatproof: unknown --origin 'somebody-else': expected one of eighth, fifth, first, "
+    )
     assert 1 == result.stderr.count("\n")

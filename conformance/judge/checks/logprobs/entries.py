@@ -213,12 +213,12 @@ def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterato
 def every_chunk_with_text_has_its_entries(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """In a stream whose request asks for them, every choice with text has log-probabilities."""
     with_text = {index for index, choice in exchange.choices.items() if choice.content}
-    with_entries = {
+    with_entries = [
         choice.get("index")
         for _place, choice in iterate_choices(exchange)
         if isinstance(choice.get("logprobs"), dict) and choice["logprobs"].get("content")
-    }
-    for index in sorted(with_text - with_entries):
+    ]
+    for index in sorted(index for index in with_text if index not in with_entries):
         yield Finding(f"/events/*/choices/{index}/logprobs", "entries", "none")
 
 
