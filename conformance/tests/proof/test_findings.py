@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -62,7 +63,6 @@ def test_what_fails_is_listed_first_and_then_the_cause_with_the_most_consequence
 def test_an_unknown_origin_is_one_line() -> None:
     result = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["faults", "findings", "--origin", "somebody-else"])
     assert 2 == result.exit_code
-    assert result.stderr.startswith(
-        "chatproof: unknown --origin 'somebody-else': expected one of eighth, fifth, first, "
-    )
+    assert result.stderr.startswith("chatproof: unknown --origin 'somebody-else': expected one of ")
+    assert {"first", "second"} <= set(re.findall(r"\w+", result.stderr))
     assert 1 == result.stderr.count("\n")
