@@ -155,7 +155,7 @@ class Step:
 
     @property
     def source(self) -> str | None:
-        """The name of the earlier step whose answer a part of this request is made from; None if there is none."""
+        """The name of the earlier step whose answer a part of this request is made from; None for most requests."""
         return self.stop_from.step if self.stop_from is not None else self.continues
 
     @property

@@ -105,8 +105,8 @@ def explain_no_stop(
 def continue_conversation(step: Step, earlier: Exchange | None) -> Step | NotObserved:
     """Return a step with the messages of an earlier exchange and of its answer in front of its own ones.
 
-    A message of the role `tool` without an id is sent for each call of the answer, with its id. Returns the reason if
-    there is no answer, or none with the calls that the step answers.
+    A message of the role `tool` without an id is sent for each call of the answer, with its id. If the answer is missing,
+    or has no calls for such messages, the reason is returned.
     """
     message = _read_message(earlier)
     if earlier is None or message is None:
@@ -119,7 +119,7 @@ def continue_conversation(step: Step, earlier: Exchange | None) -> Step | NotObs
 
 
 def _read_message(exchange: Exchange | None) -> dict[str, Any] | None:
-    """Return the message of the first choice of a plain answer; None if there is none."""
+    """Return the message of the first choice of a plain answer; None if it is missing."""
     if exchange is None or not exchange.succeeded or not isinstance(exchange.json, dict):
         return None
     choices = exchange.json.get("choices")

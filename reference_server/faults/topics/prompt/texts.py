@@ -122,7 +122,7 @@ def _fail_on_late_instructions(request: ServedRequest) -> CannedResponse | None:
 
 own_calls_refused = hooked_fault(
     "own-calls-refused",
-    "A message with calls and without a text is refused, although the server itself answers with such messages.",
+    "A message with calls and without content is refused, although the server itself answers with such messages.",
     request=_refuse_calls_without_text,
     applies_to=has_parameters("tools"),
     bugs=[209],
