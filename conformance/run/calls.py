@@ -105,8 +105,8 @@ def explain_no_stop(
 def continue_conversation(step: Step, earlier: Exchange | None) -> Step | NotObserved:
     """Return a step with the messages of an earlier exchange and of its answer in front of its own ones.
 
-    A message of the role `tool` without an id is sent for each call of the answer, with its id. If the answer is missing,
-    or has no calls for such messages, the reason is returned.
+    A message of the role `tool` without an id is sent for each call of the answer, with its id. If the answer is
+    missing, or has no calls for such messages, the reason is returned.
     """
     message = _read_message(earlier)
     if earlier is None or message is None:
