@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 JSON_TYPE: Final = "application/json"
 WRONG_KEY: Final = "chatproof-wrong-key-0000000000000000"
+LONGEST_SENT_BACK: Final = 65_536
+"""Characters of an answer, as JSON, that is sent back to the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +109,25 @@ def continue_conversation(step: Step, earlier: Exchange | None) -> Step | NotObs
     """Return a step with the messages of an earlier exchange and of its answer in front of its own ones.
 
     A message of the role `tool` without an id is sent for each call of the answer, with its id. If the answer is
-    missing, or has no calls for such messages, the reason is returned.
+    missing, has no calls for such messages, or cannot be sent back, the reason is returned.
     """
     message = _read_message(earlier)
     if earlier is None or message is None:
         return NotObserved(f"step {step.continues!r} was not answered")
+    if not _can_be_sent(message):
+        return NotExercised(f"the answer to step {step.continues!r} is too long, or nested too deep, to be sent back")
     sent: Any = earlier.request_json
     own = [after for further in (step.body or {}).get("messages", ()) for after in _for_each_call(further, message)]
     if not own:
         return NotExercised(f"the answer to step {step.continues!r} has no call")
     return replace(step, body={**(step.body or {}), "messages": [*sent["messages"], message, *own]})
+
+
+def _can_be_sent(message: dict[str, Any]) -> bool:
+    try:
+        return len(json.dumps(message, allow_nan=False)) <= LONGEST_SENT_BACK
+    except (ValueError, RecursionError):
+        return False
 
 
 def _read_message(exchange: Exchange | None) -> dict[str, Any] | None:

@@ -53,7 +53,7 @@ def continued(message: Any, *after: dict[str, str], status: int = 200) -> Record
     return execute(client, scenario("sent-back", *steps))
 
 
-@pytest.mark.parametrize("message", [{"role": "assistant", "content": "Sunny.", "refusal": None, "x": [1]}, {}])
+@pytest.mark.parametrize("message", [{"role": "assistant", "content": "Sunny 🌞.", "refusal": None, "x": [1.5]}, {}])
 def test_an_answer_is_sent_back_with_every_field_that_it_has(message: dict[str, Any]) -> None:
     record = continued(message, AFTERWARDS)
     assert [ASKED, message, AFTERWARDS] == record.exchanges["sent-back", "after"].request_json["messages"]
@@ -64,6 +64,17 @@ def test_each_call_of_an_answer_gets_a_result_with_its_id() -> None:
     record = continued(message, RESULT)
     results = [{**RESULT, "tool_call_id": "one"}, {**RESULT, "tool_call_id": "two"}]
     assert [ASKED, message, *results] == record.exchanges["sent-back", "after"].request_json["messages"]
+
+
+def test_half_of_a_character_is_sent_back_as_a_replacement() -> None:
+    record = continued({"content": "half \ud800"}, AFTERWARDS)
+    assert {"content": "half \ufffd"} == record.exchanges["sent-back", "after"].request_json["messages"][1]
+
+
+def test_an_answer_that_is_too_long_is_not_sent_back() -> None:
+    record = continued({"role": "assistant", "content": "x" * 100_000}, AFTERWARDS)
+    assert ["asked"] == [step for _, step in record.exchanges]
+    assert 1 == len(record.missing)
 
 
 @pytest.mark.parametrize("calls", [None, [], 7, [{"id": None}]])
