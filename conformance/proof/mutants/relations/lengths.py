@@ -54,12 +54,6 @@ def answer_is_blank(exchange: Exchange) -> Exchange:
     return edit_text(edit_choice(exchange, lambda choice: choice.update(finish_reason="length")), lambda _: "")
 
 
-@mutant("relations.own-answers-taken-back", steps="continued")
-def own_answer_is_refused(exchange: Exchange) -> Exchange:
-    """The server refuses a message that it wrote itself."""
-    return with_status(with_json(exchange, {"error": {"message": "an extra field is not permitted"}}), 400)
-
-
 @mutant("relations.longest-prompt-answered", steps="refused-*")
 def longest_prompts_are_answered_with_nothing(exchange: Exchange) -> Exchange:
     """The answers to the longest prompt have no text."""

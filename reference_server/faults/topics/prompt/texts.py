@@ -110,23 +110,11 @@ def _refuse_developers(request: ServedRequest) -> None:
         raise Refusal("invalid_request", "messages: the role developer cannot have a conversation")
 
 
-def _refuse_calls_without_text(request: ServedRequest) -> None:
-    if any(item.get("tool_calls") and not item.get("content") for item in _messages(request)):
-        raise Refusal("invalid_request", "messages: a message of the assistant needs a content")
-
-
 def _fail_on_late_instructions(request: ServedRequest) -> CannedResponse | None:
     later = [item.get("role") for item in _messages(request)][1:]
     return failed(request) if "system" in later else None
 
 
-own_calls_refused = hooked_fault(
-    "own-calls-refused",
-    "A message with calls and without content is refused, although the server itself answers with such messages.",
-    request=_refuse_calls_without_text,
-    applies_to=has_parameters("tools"),
-    bugs=[209],
-)
 names_refused = hooked_fault(
     "names-of-others-refused",
     "A message that has a name is refused unless it is from the user.",

@@ -143,3 +143,19 @@ past_arguments_fail = hooked_fault(
     applies_to=calls,
     bugs=[145],
 )
+
+
+def _refuse_calls_without_content(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("tool_calls") and not message.get("content"):
+            raise Refusal("invalid_request", "messages: a message of the assistant needs a content")
+
+
+own_calls_refused = hooked_fault(
+    "own-calls-refused",
+    "A message with calls and without content is refused, although the server itself answers with such messages.",
+    request=_refuse_calls_without_content,
+    applies_to=calls,
+    bugs=[209],
+)
