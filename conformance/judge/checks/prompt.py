@@ -12,8 +12,8 @@ from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.prompt_parts import REPLACED, WITHOUT
 from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
-from conformance.plan.scenarios.prompt_parts import WITHOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,13 +160,15 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
     """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
 
     The parts are instructions, earlier turns, calls and their results, and the descriptions and schemas of tools.
+    Where a clause is replaced instead of left out, the counts may be the same.
     """
     compared = False
     for name, exchange in exchanges.items():
-        whole = exchanges.get(name.partition(WITHOUT)[0])
+        request, *part = name.split(WITHOUT)
+        whole = exchanges.get(request)
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
             continue
-        most, count = (_count(answer) for answer in (whole, exchange))
+        most, count = (_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
         known, found = precise_alternatives(whole), precise_alternatives(exchange)
         compared = compared or bool(most and count) or bool(known and found)
         if most and count and count >= most:
