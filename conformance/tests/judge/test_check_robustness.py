@@ -82,7 +82,7 @@ PLAIN = [
 
 
 TOGETHER = ("openai", "ovms-2024", "siliconstorm", "vllm")
-"""Four dialects that together require all checks but one."""
+"""Four dialects that together require nearly all checks."""
 
 
 def in_turn(items: Iterable[T]) -> list[tuple[str, T]]:
