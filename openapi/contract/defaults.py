@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STORY_WORDS: Final = ("the", "e", "a", "o")
 """Strings that occur soon in any English text; OVMS accepts four."""
-WEATHER_TOOL: Final = {
+WEATHER_TOOL: Final[Mapping[str, Any]] = {
     "type": "function",
     "function": {
         "name": "get_weather",

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.tree.inheritance import LIMITS
+from openapi.contract.tree.inheritance import FORMS, LIMITS
 from openapi.importing.interface import StatedInterface, StatedParameter
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta import DialectDelta
@@ -83,19 +83,25 @@ def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: C
         str(fact.default) if described else None,
         place=f"line {fact.line}",
         silent=frozenset(key for key, value in silent.items() if value and name in contract.parameters),
-        unstated=_list_unstated(fact, stated, schema, contract),
+        unstated=_list_unstated(fact, below, stated, schema, contract),
     )
 
 
-def _list_unstated(fact: Fact, stated: list[str], schema: Schema, contract: Contract) -> frozenset[str]:
-    """Return the keywords of a schema that the page leaves to the extended dialect."""
+def _list_unstated(
+    fact: Fact, below: list[Fact], stated: list[str], schema: Schema, contract: Contract
+) -> frozenset[str]:
+    """Return the keywords of a schema that the page leaves to the extended dialect.
+
+    below: the facts about fields and elements. They state the form of a value if one of them says more than a type.
+    """
     if fact.path not in contract.parameters:
         return frozenset()
     known = contract.parameters[fact.path].schema
     inherited = {key for key, value in schema.items() if known.get(key, ABSENT) == value}
     if stated == ["types"] and "type" in schema:
         return frozenset(inherited - {"type"})
-    return frozenset(inherited & LIMITS - list_stated_keywords(close_ends(fact)))
+    forms = FORMS if "type" in schema and not any(map(list_stated_keywords, below)) else frozenset()
+    return frozenset(inherited & ((LIMITS | forms) - list_stated_keywords(close_ends(fact))))
 
 
 def _subject(fact: Fact) -> str:

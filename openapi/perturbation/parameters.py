@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ENVELOPE: Final = frozenset({"model", "messages"})
 """Parameters that every chat request needs."""
+SIZED: Final = frozenset({"messages", "tools"})
+"""Lists of objects whose size a vendor may limit."""
 LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens"})
 """Limits of the length of an answer. Without any of them, each answer costs as much as the server allows."""
 LOWEST: Final = {"temperature": 0.0, "presence_penalty": -4.0, "frequency_penalty": -4.0}
@@ -34,6 +36,8 @@ REQUIRED: Final = "parameters.required-demanded"
 """The check of required parameters, which some dialects do not have."""
 FREE_ENUMS: Final = {"service_tier", "verbosity"}
 """Enumerations of which the reference server only echoes or ignores the values that it does not know."""
+SIZES: Final = (3, 8, 10, 32)
+"""How many elements a list of objects, such as messages, may have."""
 LARGE: Final = 1_000
 
 
@@ -41,6 +45,7 @@ def perturb_parameters(contract: Contract, random: Random) -> Iterator[Perturbat
     """Yield perturbations of every parameter, with values that follow from the random numbers."""
     for parameter in contract.parameters.values():
         yield from _bounds(parameter, random)
+        yield from _size(parameter, random)
         if parameter.name not in ENVELOPE:
             yield from _presence(parameter, contract)
             yield _null(parameter)
@@ -81,6 +86,20 @@ def _moved(parameter: Parameter, key: str, random: Random) -> Iterator[Perturbat
         looser = _between(bound, end, random, whole=whole)
         if looser != bound:
             yield _bound(parameter, key, looser, f"{key}-inside", "loosened")
+
+
+def _size(parameter: Parameter, random: Random) -> Iterator[Perturbation]:
+    """Yield a limit of the size of a list of messages or tools."""
+    if parameter.name in SIZED and parameter.schema.get("type") == "array":
+        size = random.choice(SIZES)
+        yield Perturbation(
+            fact=_path(parameter, "schema/maxItems"),
+            before=parameter.schema.get("maxItems"),
+            after=size,
+            line=f"{parameter.name}: at most {size} elements",
+            edits=(Edit(_path(parameter, "schema/maxItems"), size),),
+            shown_by=_row(parameter, "maxItems-outside"),
+        )
 
 
 def _innermost(parameter: Parameter, *, upper: bool) -> float | None:
@@ -201,12 +220,13 @@ def _mentions(rule: Any, name: str) -> bool:
 def _null(parameter: Parameter) -> Perturbation:
     old = parameter.null.expect
     new = "reject" if old == "accept" else "accept"
+    default = [Edit(_path(parameter, "default"))] if parameter.default is None and new == "reject" else []
     return Perturbation(
         fact=_path(parameter, "null_value"),
         before=old,
         after=new,
         line=f"{parameter.name}: null is {new}ed",
-        edits=(Edit(_path(parameter, "null_value"), {"expect": new, "level": "MUST"}),),
+        edits=(Edit(_path(parameter, "null_value"), {"expect": new, "level": "MUST"}), *default),
         shown_by=_row(parameter, "null"),
     )
 

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from conformance.plan.scenarios import fitting, nested_values
 from conformance.plan.scenarios.boundary_values import list_values
+from conformance.plan.scenarios.list_sizes import list_sizes
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
@@ -88,7 +89,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
         ):
             rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, contract, limited)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}", contract)
-    for rule, expect, value in list_values(parameter.schema):
+    for rule, expect, value in (*list_values(parameter.schema), *list_sizes(parameter)):
         if any(_same(value, other) for other in probed):
             continue
         level = acceptance_of(parameter, rule, value) if expect == "accept" else parameter.level(rule)

@@ -5,15 +5,21 @@ another one states such a fact itself only if one of its own sentences has that 
 document does, or if a delta of its file changes the fact. Every other inherited fact keeps the document of its parent,
 and its level is derived from that: by analogy, at most SHOULD.
 
-A sentence about a parameter often states only its type. So each limit, each list of values, the default, and whether
-the parameter is required belong to the parent unless the home of a sentence names that place or one above it.
+A sentence about a parameter often states only its type, or how many elements a list has. So each limit, each list of
+values, the form of elements and fields, the default, and whether the parameter is required belong to the parent unless
+the home of a sentence names that place or one above or below it. A probe belongs to the parent unless what the child
+states settles it.
+A rule between parameters is the child's own if a sentence's home names it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import jsonschema_rs
+
 from openapi.contract.tree.delta import identify_item, walk_tree
+from openapi.contract.tree.probe_value import expand_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -28,6 +34,8 @@ LIMITS: Final = frozenset(
     | {"minItems", "maxItems", "minProperties", "maxProperties", "enum", "const", "not"}
 )
 """Keywords of a schema of which each is a fact of its own, which a page may leave out although it states the type."""
+FORMS: Final = frozenset({"items", "properties", "required", "additionalProperties", "anyOf", "oneOf", "allOf", "$ref"})
+"""Keywords that describe elements, fields and alternatives, which a page may leave out although it states the type."""
 
 
 def find_document(anchor: str, parts: Mapping[str, str], document: str) -> str:
@@ -72,13 +80,21 @@ def keep_documents(
     tree["inherited"] = sorted(inherited)
 
 
-def cite_unstated(tree: Tree, inherited: Tree, places: Collection[str]) -> None:
-    """Let the limits and defaults of own parameters that the child does not state cite the document of the parent.
+def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: Collection[str]) -> None:
+    """Let what the child does not state cite the document of the parent: facts of own parameters, and rules.
 
-    inherited: the tree of the parent, with its own sources. places: what sentences and deltas of the child state. What
-    its `documents` say of a whole anchor counts for all facts of the parameter.
+    inherited: the tree of the parent, with its own sources. homes, deltas: the places that sentences and deltas of the
+    child state. What its `documents` say of a whole anchor counts for all facts of the parameter.
     """
-    stated = [place.split("/") for place in places]
+    stated = [place.split("/") for place in (*homes, *deltas)]
+    probed = {place.split("/")[1] for place in homes if place.split("/")[2:3] == ["probes"]}
+    for name, row in read_rows(tree, "rules"):
+        known = inherited["rules"].get(name)
+        if known is not None and row.get("source", "")[:1] == "#" and ["rules", name] not in [at[:2] for at in stated]:
+            cited = make_absolute(known["source"], inherited)
+            if not cited.startswith(f"{tree['document']}#"):
+                row["source"] = cited
+                tree["inherited"] = sorted({*tree["inherited"], cited})
     for name, row in read_rows(tree, "parameters"):
         known = inherited["parameters"].get(name)
         if known is None or not row.get("source", "#").startswith("#"):
@@ -86,20 +102,42 @@ def cite_unstated(tree: Tree, inherited: Tree, places: Collection[str]) -> None:
         cited = make_absolute(known["source"], inherited)
         own = row.get("source", f"#request/{name}")
         if not cited.startswith(f"{tree['document']}#") and not find_document(own, tree["documents"], ""):
-            _cite_facts(row, [steps[2:] for steps in stated if steps[:2] == ["parameters", name]], cited)
+            facts = LIMITS if name in probed else LIMITS | FORMS  # a sentence at home in a probe states the form
+            places = [steps[2:] for steps in stated if steps[:2] == ["parameters", name]]
+            _cite_facts(row, facts, places, cited, tree)
             tree["inherited"] = sorted({*tree["inherited"], cited})
 
 
-def _cite_facts(row: Tree, stated: Collection[list[str]], cited: str) -> None:
-    """Let the facts of a parameter that are not at or below a stated place cite another document."""
+def _cite_facts(row: Tree, keywords: Collection[str], stated: Collection[list[str]], cited: str, tree: Tree) -> None:
+    """Let the facts of a parameter that are not at or below a stated place cite another document.
+
+    keywords: those of a schema that are facts.
+    """
 
     def is_stated(*steps: str) -> bool:
         return any(list(steps[: len(place)]) == place[: len(steps)] for place in stated)
 
     facts = [key for key in ("default", "default_note", "required") if key in row and not is_stated(key)]
-    facts += [key for key in row.get("schema", ()) if key in LIMITS and not is_stated("schema", key)]
+    unstated = [key for key in row.get("schema", ()) if key in keywords and not is_stated("schema", key)]
+    facts += unstated
     if facts:
         row["origins"] = {**dict.fromkeys(facts, cited), **row.get("origins", {})}
+    if unstated:
+        schema = {key: value for key, value in row["schema"].items() if key not in unstated}
+        schema["components"] = {"schemas": tree["schemas"]}
+        probes = [probe for probe in row.get("probes", ()) if not is_stated("probes", identify_item(probe))]
+        _cite_probes(probes, schema, cited)
+
+
+def _cite_probes(probes: Collection[Tree], stated: Tree, cited: str) -> None:
+    """Let the probes of a parameter cite another document, unless they send what the stated part of its schema refuses.
+
+    A value that must be accepted may violate what the child leaves out, since that part could be narrower there.
+    """
+    validator = jsonschema_rs.validator_for(stated)
+    for probe in probes:
+        if probe["expect"] == "accept" or validator.is_valid(expand_value(probe["value"])):
+            probe.setdefault("source", cited)
 
 
 def list_places(sentences: Collection[Mapping[str, Any]]) -> list[str]:

@@ -205,6 +205,18 @@ def test_a_fact_that_a_page_does_not_state_is_by_analogy(name: str, tmp_path: Pa
         assert parameter.source == f"{contract.document.id}#request/{parameter.name}"
 
 
+def test_the_form_of_messages_is_by_analogy_if_a_page_states_only_how_many_there_are(tmp_path: Path) -> None:
+    page = "### Request parameters\n\n| Name | Type | Notes |\n|---|---|---|\n| messages | array | 1 to 32 messages |\n"
+    contract, _ = imported(page, tmp_path, "table.md")
+    messages = contract.parameters["messages"]
+    assert (1, 32) == (messages.schema["minItems"], messages.schema["maxItems"])
+    own, other = f"{contract.document.id}#request/messages", "openai-api-2026#request/messages"
+    cited = {key: messages.source_of(key) for key in ("type", "minItems", "maxItems", "items")}
+    assert {"type": own, "minItems": own, "maxItems": own, "items": other} == cited
+    binding = {probe.name for probe in messages.probes if probe.keyword is Keyword.MUST}
+    assert {"not-a-list"} == binding
+
+
 def test_an_unstated_default_is_by_analogy(tmp_path: Path) -> None:
     page = "### Request parameters\n\n| Name | Type |\n|---|---|\n| temperature | number |\n| top_p | number |\n"
     contract, _ = imported(page, tmp_path, "table.md")

@@ -1,6 +1,7 @@
 """A perturbed contract that is written out as a dialect file and loaded again is the same contract.
 
-Only a removed parameter takes more along in a file: requirements that another document states, and capabilities.
+Only a removed parameter takes more along in a file: requirements that another document states, capabilities, and what
+belongs to them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from openapi.perturbation.perturbation import Variant
 
 IDENTITY = {"name", "aliases", "title", "location", "files", "parents"}
-FIELDS = sorted({field.name for field in fields(Contract)} - IDENTITY - {"requirements", "capabilities"})
+FIELDS = sorted({field.name for field in fields(Contract)} - IDENTITY - {"requirements", "rules", "capabilities"})
 
 
 def as_file(variant: Variant) -> dict[str, Any]:
@@ -58,6 +59,9 @@ def test_a_variant_written_as_a_dialect_file_is_the_same_contract(dialect: str, 
         extra = [row for name, row in built.requirements.items() if name not in loaded.requirements]
         lost = {*built.capabilities} - {*loaded.capabilities}
         assert [] == [row.id for row in extra if row.parameter not in removed and row.capability not in lost]
-        assert removed or not (extra or lost)
+        rules = [rule for name, rule in built.rules.items() if name not in loaded.rules]
+        assert [] == [rule.id for rule in rules if rule.capability not in lost]
+        assert removed or not (extra or rules or lost)
+        assert [built.rules[name] for name in loaded.rules] == list(loaded.rules.values())
         assert [built.requirements[name] for name in loaded.requirements] == list(loaded.requirements.values())
         assert [built.capabilities[name] for name in loaded.capabilities] == list(loaded.capabilities.values())
