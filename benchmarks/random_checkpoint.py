@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "qwen3-0.6b": {  # https://huggingface.co/Qwen/Qwen3-0.6B, config.json
+        "model_type": "qwen3",
         "vocab_size": 151_936,
         "hidden_size": 1024,
         "intermediate_size": 3072,
@@ -31,9 +32,52 @@ SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
         "max_position_embeddings": 40_960,
         "tie_word_embeddings": True,
         "rope_parameters": {"rope_type": "default", "rope_theta": 1_000_000.0},
-    }
+    },
+    "qwen3-8b": {  # https://huggingface.co/Qwen/Qwen3-8B
+        "model_type": "qwen3",
+        "vocab_size": 151_936,
+        "hidden_size": 4096,
+        "intermediate_size": 12_288,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "max_position_embeddings": 40_960,
+        "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1_000_000.0},
+    },
+    "qwen3-30b-a3b": {  # https://huggingface.co/Qwen/Qwen3-30B-A3B: a mixture of experts
+        "model_type": "qwen3_moe",
+        "vocab_size": 151_936,
+        "hidden_size": 2048,
+        "intermediate_size": 6144,
+        "moe_intermediate_size": 768,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 4,
+        "head_dim": 128,
+        "num_experts": 128,
+        "num_experts_per_tok": 8,
+        "norm_topk_prob": True,
+        "max_position_embeddings": 40_960,
+        "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1_000_000.0},
+    },
+    "gemma3-4b": {  # https://huggingface.co/google/gemma-3-4b-it, text_config: five of six layers have a window
+        "model_type": "gemma3_text",
+        "vocab_size": 262_208,
+        "hidden_size": 2560,
+        "intermediate_size": 10_240,
+        "num_hidden_layers": 34,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "sliding_window": 1024,
+        "max_position_embeddings": 131_072,
+        "tie_word_embeddings": True,
+    },
 }
-"""Name -> arguments of transformers' Qwen3Config."""
+"""Name -> the kind of the model and the arguments of its configuration in transformers."""
 VOCABULARY_PACKAGE: Final = "dashscope"
 VOCABULARY_FILE: Final = "resources/qwen.tiktoken"
 """Qwen's own vocabulary, which a package of PyPI (Apache-2.0) contains: one line for each token, with its rank."""
@@ -45,10 +89,15 @@ SPECIAL_TOKENS: Final = (PAD, "<|im_start|>", END)
 MARKERS: Final = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
 SPLIT: Final = r"\p{N}|[^\r\n\p{L}\p{N}]?\p{L}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+"
 WEIGHT_SCALE: Final = 0.02
+BLOCK: Final = 2**22
+"""Random numbers that are drawn; all weights are made of them."""
 
 
-def write_random_checkpoint(shape: str, folder: Path) -> str:
-    """Write a bfloat16 checkpoint to an empty folder; return where its vocabulary is from."""
+def write_random_checkpoint(shape: str, folder: Path, *, layers: int | None = None, device: str = "cpu") -> str:
+    """Write a bfloat16 checkpoint to an empty folder; return where its vocabulary is from.
+
+    layers: number of layers instead of the shape's own. device: draws the weights.
+    """
     from transformers import PreTrainedTokenizerFast
 
     tokens, origin = _read_vocabulary()
@@ -60,7 +109,8 @@ def write_random_checkpoint(shape: str, folder: Path) -> str:
     )
     tokenizer.save_pretrained(folder)
     shutil.copy(CHECKPOINT / "chat_template.jinja", folder)
-    _write_weights(shape, folder, tokenizer.eos_token_id)
+    changes = {} if layers is None else {"num_hidden_layers": layers}
+    _write_weights({**SHAPES[shape], **changes}, folder, tokenizer.eos_token_id, device)
     return origin
 
 
@@ -116,38 +166,40 @@ def _byte_letters() -> list[str]:
     return [chr(value) if value in printable else chr(next(others)) for value in range(256)]
 
 
-def _write_weights(shape: str, folder: Path, end_id: int) -> None:
+def _write_weights(shape: Mapping[str, Any], folder: Path, end_id: int, device: str) -> None:
     """Write config.json, generation_config.json and random weights in bfloat16."""
-    from transformers import Qwen3Config, Qwen3ForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     from reference_server.engine.device import torch
 
-    config = Qwen3Config(**SHAPES[shape], eos_token_id=end_id, bos_token_id=None, pad_token_id=None)
+    config = AutoConfig.for_model(**shape, eos_token_id=end_id, bos_token_id=None, pad_token_id=None)
     with torch.device("meta"):
-        model = Qwen3ForCausalLM(config).to(torch.bfloat16)
-    model = model.to_empty(device="cpu")
+        model = AutoModelForCausalLM.from_config(config).to(torch.bfloat16)
+    model = model.to_empty(device=device)
     model.tie_weights()
-    generator = torch.Generator().manual_seed(0)
-    block = torch.randn(2**22, generator=generator).mul_(WEIGHT_SCALE).to(torch.bfloat16)
+    generator = torch.Generator(device).manual_seed(0)
+    block = torch.randn(BLOCK, generator=generator, device=device).mul_(WEIGHT_SCALE).to(torch.bfloat16)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
                 parameter.fill_(1.0)
                 continue
             flat = parameter.view(-1)
-            for begin in range(0, len(flat), len(block)):  # a shifted copy: drawing each number would take a minute
-                shift = int(torch.randint(len(block), (), generator=generator))
-                flat[begin : begin + len(block)] = block.roll(shift)[: len(flat) - begin]
+            for begin in range(0, len(flat), BLOCK):  # a shifted copy: a CPU would draw each number for a minute
+                shift = int(torch.randint(BLOCK, (), generator=generator, device=device))
+                flat[begin : begin + BLOCK] = block.roll(shift)[: len(flat) - begin]
     model.save_pretrained(folder)
 
 
 @click.command()
 @click.argument("shape", type=click.Choice(sorted(SHAPES)))
 @click.argument("folder", type=click.Path(path_type=Path))
-def main(shape: str, folder: Path) -> None:
+@click.option("--layers", type=click.IntRange(1), help="Number of layers (default: those of the shape).")
+@click.option("--device", default="cpu", show_default=True, help="Device that draws the weights: cpu, cuda, ...")
+def main(shape: str, folder: Path, layers: int | None, device: str) -> None:
     """Write a random checkpoint of SHAPE to a new FOLDER, for `chatproof serve --checkpoint`."""
     folder.mkdir(parents=True)
-    click.echo(f"{shape} with {write_random_checkpoint(shape, folder)} in {folder}")
+    click.echo(f"{shape} with {write_random_checkpoint(shape, folder, layers=layers, device=device)} in {folder}")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine import LocalEngine, SamplingParams
 from reference_server.tests.engine import simulated_npu
+from reference_server.tests.engine.loop.test_media import draw, encode
+from reference_server.tiny.vision import VISION_CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -155,10 +157,21 @@ def warm_up(checkpoint: Path, device: str) -> dict[str, Any]:
     return report
 
 
+def read_images(device: str) -> list[list[int]]:
+    """Return the answers of the embedded model to one and two pictures, as tokens."""
+    engine = LocalEngine.load(VISION_CHECKPOINT, device=device, slots=4, max_model_len=256, warm_up_s=0)
+    prompts = [encode(engine, *pixels) for pixels in (draw(3, 1), draw(4, 1), draw(5, 2))]
+    greedy = SamplingParams(temperature=0, max_tokens=8, ignore_eos=True)
+    answers = answer(engine, [(prompt, greedy) for prompt in prompts])
+    engine.close()
+    return [[token for _, token, *_ in items] for items in answers]
+
+
 def main(checkpoint: str, kind: str) -> None:
     """Print the report."""
     registrations = simulated_npu.install() if kind == "simulated" else []
     report = compare(Path(checkpoint), "auto") | {"warm": warm_up(Path(checkpoint), "auto")}
+    report["images"] = {"cpu": read_images("cpu"), "device": read_images("auto")}
     sys.stdout.write(json.dumps(report))
     del registrations
 

@@ -52,6 +52,10 @@ def test_the_accelerator_is_selected_and_generates_the_tokens_of_the_cpu(report:
     assert report["reused"] > 0
 
 
+def test_answers_about_images_are_those_of_the_cpu(report: dict[str, Any]) -> None:
+    assert report["images"]["cpu"] == report["images"]["device"]
+
+
 def test_the_device_chooses_the_tokens(report: dict[str, Any]) -> None:
     assert report["samples"]
 
@@ -105,6 +109,11 @@ def test_requests_after_the_warm_up_need_no_other_shape(report: dict[str, Any]) 
 def test_a_real_accelerator_generates_the_tokens_of_the_cpu_in_float32(real_report: dict[str, Any]) -> None:
     assert [] == real_report["different"]
     assert (True, True) == (real_report["samples"], real_report["reused"] > 0)
+
+
+@needs_accelerator
+def test_a_real_accelerator_answers_about_images_as_the_cpu_does(real_report: dict[str, Any]) -> None:
+    assert real_report["images"]["cpu"] == real_report["images"]["device"]
 
 
 @needs_accelerator

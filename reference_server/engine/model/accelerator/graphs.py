@@ -65,6 +65,7 @@ class GraphedPasses:
 
     backend: None: nothing is captured.
     rows: most rows of logits. numbers: most integers.
+    enabled: whether graphs run; otherwise all shapes run their operators one by one, and graphs are kept.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class GraphedPasses:
         self._numbers = torch.zeros(numbers, dtype=torch.long, device=device)
         self._logits = torch.zeros(rows, vocabulary_size, device=device)
         self._graphs: dict[Hashable, Any] = {}
+        self.enabled = True
         self.seen: set[Hashable] = set()
 
     def forget(self) -> None:
@@ -90,6 +92,10 @@ class GraphedPasses:
     def has_graph(self, shape: Hashable) -> bool:
         return shape in self._graphs
 
+    def replay(self, shape: Hashable) -> None:
+        """Run the graph of a shape again, with the numbers of the last pass."""
+        self._graphs[shape].replay()
+
     def run(self, shape: Hashable, numbers: Seq[int], rows: int, compute: Compute) -> torch.Tensor:
         """Return float32 logits [rows, vocabulary], which the device may still compute, and the next call overwrites.
 
@@ -105,7 +111,7 @@ class GraphedPasses:
         if shape not in self.seen:
             self.seen.add(shape)
             self._prepare(shape, logits, run)
-        elif shape in self._graphs:
+        elif self.enabled and shape in self._graphs:
             self._graphs[shape].replay()
         else:
             run()
@@ -135,7 +141,13 @@ class GraphedPasses:
         if is_same:
             self._graphs[shape] = graph
         else:
-            _log.info("the graph of %s gives other logits, so its operators run one by one", shape)
+            difference, noise = (float((one - again).abs().max()) for one in (logits, once))
+            _log.info(
+                "the graph of %s gives other logits, so its operators run one by one: off by %.2g, two runs by %.2g",
+                shape,
+                difference,
+                noise,
+            )
             run()
 
     def _disable(self, reason: str) -> None:

@@ -90,6 +90,31 @@ class TestGraphs:
         assert (False, True) == (passes.has_graph("wrong"), passes.has_graph("right"))
         assert _doubled(5, 6) == passes.run("wrong", [5, 6], 2, _double_each).tolist()
 
+    def test_graphs_that_are_disabled_are_kept_while_operators_run(self) -> None:
+        passes = _passes(backend := FakeBackend())
+        passes.run("shape", [1, 2], 2, _double_each)
+        backend.change = lambda: passes._logits.add_(1)  # shows that a graph runs
+        actual = []
+        for passes.enabled in (False, True):
+            actual.append(passes.run("shape", [1, 2], 2, _double_each).tolist())
+        assert [_doubled(1, 2), [[3.0] * 3, [5.0] * 3]] == actual
+
+    def test_the_graph_of_a_shape_runs_again_with_the_numbers_of_the_last_pass(self) -> None:
+        passes = _passes(FakeBackend())
+        logits = passes.run("shape", [1, 2], 2, _double_each)
+        logits.zero_()
+        passes.replay("shape")
+        assert _doubled(1, 2) == logits.tolist()
+
+    def test_the_log_says_by_how_much_a_graph_is_off(self, caplog: pytest.LogCaptureFixture) -> None:
+        passes = _passes(backend := FakeBackend())
+        backend.change = lambda: passes._logits.add_(2)
+        with caplog.at_level(logging.INFO):
+            passes.run("wrong", [1, 2], 2, _double_each)
+        assert [record.message for record in caplog.records] == [
+            "the graph of wrong gives other logits, so its operators run one by one: off by 2, two runs by 0"
+        ]
+
     def test_nothing_is_captured_after_an_error(self, caplog: pytest.LogCaptureFixture) -> None:
         passes = _passes(backend := FakeBackend(error=RuntimeError("operation not permitted\nmore")))
         for shape in ("one", "other"):
