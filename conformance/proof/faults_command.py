@@ -136,6 +136,13 @@ def run(
         output.write_text(text, encoding="utf-8")
         KILL_TABLE.write_text(json.dumps(kill_matrix.to_data(matrix), indent=1) + "\n", encoding="utf-8")
         console.print(f"[dim]written to {escape(str(output))} and {escape(KILL_TABLE.name)}[/dim]")
+    if result.stale and output is None:
+        console.print(
+            f"{format_quantity(len(result.stale), 'fault')} took longer, as the recorded scenarios no longer show what "
+            f"they did: {', '.join(result.stale)}. `chatproof faults run --known --write docs/kill-matrix.md` records "
+            "others.",
+            soft_wrap=True,
+        )
     console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
     sys.exit(SUCCESS if result.holds and not changes else FAILURE)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.proof.scenario_selection import SAMPLE_SIZE
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
@@ -42,6 +44,7 @@ class FaultRow:
     generated: the fault is made from a bound of a contract, not written by hand.
     benign: a variation that every document allows, for which no requirement may fail.
     shown_by: scenarios that are enough for all of these checks.
+    others: how many other scenarios are sent next to them.
     flaky: which checks detect it depends on chance or on concurrent requests; `killers` are those that always did.
     findings: the violated requirements, without consequences of others; 0 if they were not counted.
     """
@@ -54,6 +57,7 @@ class FaultRow:
     killers: Mapping[str, str]
     benign: bool = False
     shown_by: tuple[str, ...] = ()
+    others: int = SAMPLE_SIZE
     flaky: bool = False
     findings: int = 0
 
@@ -132,6 +136,7 @@ def to_data(matrix: KillMatrix) -> dict[str, Any]:
         | ({"benign": True} if row.benign else {})
         | ({"flaky": True} if row.flaky else {})
         | ({"shown_by": list(row.shown_by)} if row.shown_by else {})
+        | ({"others": row.others} if row.others != SAMPLE_SIZE else {})
         for row in sorted(matrix.rows, key=lambda row: row.name)
     }
     return {"faults": rows}
@@ -149,6 +154,7 @@ def read_rows(data: Mapping[str, Any]) -> tuple[FaultRow, ...]:
             row["killed_by"],
             row.get("benign", False),
             tuple(row.get("shown_by", ())),
+            row.get("others", SAMPLE_SIZE),
             row.get("flaky", False),
         )
         for name, row in data["faults"].items()
@@ -192,7 +198,7 @@ def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any
         return after.get("benign", False) or _is_detected_as(
             before[field], after[field], flaky=before.get("flaky", False)
         )
-    return field in ("shown_by", "flaky") or bool(before.get(field) == after[field])
+    return field in ("shown_by", "others", "flaky") or bool(before.get(field) == after[field])
 
 
 def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:

@@ -15,6 +15,7 @@ from conformance.proof.kill_matrix import FaultRow, KillMatrix, confirms, make_r
 from conformance.proof.kill_table import EXCUSED
 from conformance.proof.scenario_selection import (
     ALL,
+    CROWD,
     SAMPLE_SIZE,
     find_all,
     find_sufficient,
@@ -38,11 +39,15 @@ VARIATION_SAMPLE_SIZES = (24, 8)
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """The kill matrix, the false positives as text, and the dialects whose faultless server was judged."""
+    """The kill matrix, the false positives as text, and the dialects whose faultless server was judged.
+
+    stale: faults that the scenarios of their rows no longer show as before, so that all scenarios were sent.
+    """
 
     matrix: KillMatrix
     false_positives: tuple[str, ...]
     dialects: tuple[str, ...]
+    stale: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -61,12 +66,17 @@ class FaultTrial:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """The result of testing a fault in a dialect. `shown_by` and `flaky` are those of the row of the matrix."""
+    """The result of testing a fault in a dialect. `shown_by`, `others` and `flaky` are those of the row of the matrix.
+
+    is_stale: whether the scenarios of an earlier run no longer show the fault as they did.
+    """
 
     kills: frozenset[Kill]
     killers: Mapping[str, str]
     shown_by: tuple[str, ...]
+    others: int = SAMPLE_SIZE
     flaky: bool = False
+    is_stale: bool = False
 
 
 async def run_faults(
@@ -134,13 +144,13 @@ async def run_faults(
         if trial.fault.benign:
             false_positives += _find_false_positives(f"the variation {name} in {trial.dialect}", result.kills)
         row = make_row(trial.fault, trial.dialect, result.killers)
-        row = replace(row, shown_by=result.shown_by, flaky=result.flaky)
+        row = replace(row, shown_by=result.shown_by, others=result.others, flaky=result.flaky)
         if once:
             row = replace(row, findings=len({kill.requirement for kill in result.kills if kill.is_finding}))
         rows[name] = merge_rows(rows[name], row) if name in rows else row
-    return MutationResult(
-        make_matrix(tuple(rows.values()), complete=complete), tuple(false_positives), tuple(baselines)
-    )
+    stale = tuple(trial.fault.name for trial, result in zip(trials, results, strict=True) if result.is_stale)
+    matrix = make_matrix(tuple(rows.values()), complete=complete)
+    return MutationResult(matrix, tuple(false_positives), tuple(baselines), stale)
 
 
 async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial, known: FaultRow) -> TrialResult:
@@ -149,7 +159,7 @@ async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial,
     If it never is, the fault is tested with all scenarios: a scenario may have been renamed or divided.
     """
     fault = trial.fault
-    sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else SAMPLE_SIZE
+    sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else known.others
     select = select_known(fault.name, known.shown_by, sample_size)
     kills: frozenset[Kill] = frozenset()
     for _ in range(MAX_TRIES):
@@ -157,8 +167,8 @@ async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial,
         kills = kills | new if known.flaky else new
         killers = _strongest(kills, fault)
         if fault.benign or confirms(known, killers):  # a false positive is not retried
-            return TrialResult(kills, killers, known.shown_by, known.flaky)
-    return await _discover(host, baseline, fault)  # other scenarios may still show it as before
+            return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)
+    return replace(await _discover(host, baseline, fault), is_stale=True)
 
 
 async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFault) -> TrialResult:
@@ -170,22 +180,26 @@ async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFau
     killers = _strongest(kills, fault)
     if fault.benign:
         return TrialResult(kills, killers, find_sufficient(kills, killers))
+    sufficient, every = find_sufficient(kills, killers), find_all(kills, killers)
     always = killers
-    for shown_by in (find_sufficient(kills, killers), find_all(kills, killers)):
-        repeated = await _repeat(host, baseline, fault, shown_by)
+    for shown_by, others in ((sufficient, SAMPLE_SIZE), (every, SAMPLE_SIZE)):
+        repeated = await _repeat(host, baseline, fault, shown_by, others)
         always = _intersect(always, repeated)
         if repeated == killers and not fault.flaky:
             return TrialResult(kills, killers, shown_by, flaky=fault.timeout_s is not None)
     if always:
-        return TrialResult(kills, always, find_all(kills, killers), flaky=True)
-    repeated = await _repeat(host, baseline, fault, (ALL,))
-    return TrialResult(kills, _intersect(killers, repeated), (ALL,), flaky=bool(killers))
+        return TrialResult(kills, always, every, flaky=True)
+    for shown_by, others in ((every, CROWD), ((ALL,), SAMPLE_SIZE)):
+        always = _intersect(killers, await _repeat(host, baseline, fault, shown_by, others))
+        if always:
+            break
+    return TrialResult(kills, always, shown_by, others, flaky=bool(killers))
 
 
 async def _repeat(
-    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, shown_by: tuple[str, ...]
+    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, shown_by: tuple[str, ...], others: int
 ) -> dict[str, str]:
-    kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by))
+    kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by, others))
     return _strongest(kills, fault)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALL: Final = "*"  # stands for all scenarios if no part of them is enough
 SAMPLE_SIZE: Final = 1
+CROWD: Final = 150
+"""Size of the sample next to scenarios that show a fault only among many other requests."""
 
 
 def select_all(scenarios: Sequence[Scenario]) -> frozenset[str]:
