@@ -78,6 +78,8 @@ SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 """Name -> the kind of the model and the arguments of its configuration in transformers."""
+NORM_WEIGHTS: Final = {"gemma3_text": 0.0}
+"""Weights of normalization layers that keep the size of their input, if not 1: the layers of Gemma add 1 to theirs."""
 VOCABULARY_PACKAGE: Final = "dashscope"
 VOCABULARY_FILE: Final = "resources/qwen.tiktoken"
 """Qwen's own vocabulary, which a package of PyPI (Apache-2.0) contains: one line for each token, with its rank."""
@@ -182,7 +184,7 @@ def _write_weights(shape: Mapping[str, Any], folder: Path, end_id: int, device: 
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
-                parameter.fill_(1.0)
+                parameter.fill_(NORM_WEIGHTS.get(config.model_type, 1.0))
                 continue
             flat = parameter.view(-1)
             for begin in range(0, len(flat), BLOCK):  # a shifted copy: a CPU would draw each number for a minute

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -120,10 +121,14 @@ def require_seed(exchanges: Mapping[str, Exchange]) -> None:
 
 @relation("choices.seed-repeats", over=("seeded-choices", "seeded-choices-again"), unmet=why_unanswered)
 def seeded_choices_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same request for several choices with the same seed gives the same texts."""
+    """The same request for several choices with the same seed gives the same texts, except for rare near ties.
+
+    Where two tokens are almost equally likely, a server that computes in other sums in another batch may draw the other
+    one. So more than half of the texts have to differ.
+    """
     require_seed(exchanges)
     first, second = (_texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again"))
-    if sorted(first) != sorted(second):
+    if (Counter(first) - Counter(second)).total() > len(first) / 2:
         yield Finding("/choices/*/message/content", repr(first)[:200], repr(second)[:200])
 
 

@@ -64,7 +64,7 @@ def choices_are_copies(exchange: Exchange) -> Exchange:
 @mutant("choices.seed-repeats")
 def seed_is_left_aside(exchange: Exchange) -> Exchange:
     """The seed is ignored if several choices are requested."""
-    return edit_choice(exchange, lambda choice: choice["message"].update(content="another story"))
+    return _all_saying(exchange, f"a story called {exchange.id}")
 
 
 @mutant("choices.first-is-the-only-one", steps="single")
