@@ -74,7 +74,7 @@ OTHERS: Final = [
     *("Somewhere else, at most {n} {unit}", "In Europe, {n} to {m} {unit}", "answers within {n} seconds"),
     *("The other list, up to {n} {unit}", "The reply, at most {n} {unit}", "A user may open up to {n} sessions"),
     *("The text or the first {n} {unit} at most", "more than {n} {unit} are cut off", "up to {n} {unit} are kept"),
-    *("A text has up to {n} readers", "The prompt holds up to {n} pictures", "up to {n} {unit} in the sandbox"),
+    *("A string has up to {n} readers", "The prompt holds up to {n} pictures", "up to {n} {unit} in the sandbox"),
     *("up to {n} {unit} of the page are shown", "{n} to {m} {unit}, or {n} for teams", "up to {n} {unit} run at once"),
     *("Two accounts, up to {n} {unit}", "not up to {n} {unit}", "never more than about {n} {unit}"),
 ]
