@@ -42,7 +42,7 @@ _DEFAULT: Final = re.compile(r"defaults?\b.*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ParameterSection:
     """A heading that is the name of a parameter, and the paragraphs and list entries below it.
 
     path: the names in the heading. words: the type and so on, next to the name.
@@ -87,7 +87,7 @@ def read_parameter_headings(
             yield position, _row(part, paths[position], section, items)
 
 
-def _place(sections: Mapping[Position, Section], titles: Sequence[Heading]) -> dict[Position, tuple[str, ...]]:
+def _place(sections: Mapping[Position, ParameterSection], titles: Sequence[Heading]) -> dict[Position, tuple[str, ...]]:
     """Return the path of each section: below a section with a heading of a higher level, it is a field."""
     paths: dict[Position, tuple[str, ...]] = {}
     above: list[tuple[int, tuple[str, ...]]] = []
@@ -100,7 +100,7 @@ def _place(sections: Mapping[Position, Section], titles: Sequence[Heading]) -> d
     return paths
 
 
-def _row(part: Part, path: tuple[str, ...], section: Section, items: Sequence[Item]) -> TableRow:
+def _row(part: Part, path: tuple[str, ...], section: ParameterSection, items: Sequence[Item]) -> TableRow:
     """Make the row of a section; its first paragraph may state the type and the like, or each has a line of its own."""
     line = section.position[0]
     words = list(section.words)
@@ -139,7 +139,7 @@ def _is_signature(words: Sequence[str]) -> bool:
 
 def _section(
     position: Position, level: int, title: str, items: Sequence[Item], *, is_marked: bool
-) -> Iterator[Section]:
+) -> Iterator[ParameterSection]:
     """Yield the section of a heading that is a name, if it is marked as one or its type is stated."""
     written = parse_name(title)
     if written is None:
@@ -150,10 +150,10 @@ def _section(
     )
     is_name = is_marked or title[:1].islower()
     if is_name and (is_marked or states_type) and all(says_type(word) or _DEFAULT.fullmatch(word) for word in words):
-        yield Section(position, level, written.path, tuple(words), tuple(items))
+        yield ParameterSection(position, level, written.path, tuple(words), tuple(items))
 
 
-def _of_markdown(tokens: Sequence[Token]) -> Iterator[Section]:
+def _of_markdown(tokens: Sequence[Token]) -> Iterator[ParameterSection]:
     for at, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
             title = tokens[at + 1]
@@ -188,7 +188,7 @@ def _as_written(inline: Token) -> str:
     return "".join(parts).strip()
 
 
-def _of_html(soup: BeautifulSoup) -> Iterator[Section]:
+def _of_html(soup: BeautifulSoup) -> Iterator[ParameterSection]:
     for title in soup.find_all(list(_TITLES)):
         words = title.get_text(" ", strip=True)
         first = next((child for child in title.descendants if isinstance(child, Tag)), None)
