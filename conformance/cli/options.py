@@ -1,6 +1,6 @@
 """Declare the options of the suite once, for the console commands (click) and for pytest.
 
-Every pytest run of the environment imports this module, so it imports nothing but the standard library.
+Every pytest run of the environment imports this module, so it imports only the standard library and constants.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from conformance.report.report_kinds import REPORT_KINDS, describe_kinds
+
 DEFAULT_DIALECT: Final = "mindie"
 EVERY_DIALECT: Final = "all"
-REPORT_KINDS: Final = ("json", "junit", "markdown", "html", "sarif", "badge", "jsonl", "har", "github")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ OPTIONS: Final = {
         ),
         SuiteOption(
             "--report",
-            f"Report to write: {', '.join(REPORT_KINDS)} (repeatable)",
+            f"Report to write: {describe_kinds(REPORT_KINDS)} (repeatable)",
             "KIND=PATH",
             repeatable=True,
             parameter="reports",

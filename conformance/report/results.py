@@ -145,6 +145,7 @@ def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:
             {**asdict(located.finding), "scenario": located.scenario, "exchange": located.exchange}
             for located in row.findings
         ],
+        **({"compared": [list(names) for names in row.compared]} if row.compared else {}),
     }
 
 

@@ -87,6 +87,7 @@ class RequirementRow:
     """One requirement and its outcome. `exchanges` is the number of judgements that it rests on.
 
     seen: the ids of the exchanges of these judgements.
+    compared: for each comparison of exchanges with a finding, their ids in the order of the steps.
     """
 
     id: str
@@ -102,6 +103,7 @@ class RequirementRow:
     waiver: Waiver | None = None
     causes: tuple[str, ...] = ()  # the requirements whose failure explains this one, the main one first
     seen: tuple[str, ...] = ()
+    compared: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,9 @@ def _judged_row(group: list[Judgement]) -> RequirementRow:
         exchanges=len(observed),
         note=note,
         seen=tuple(dict.fromkeys(name for judgement in group for name in judgement.exchanges)),
+        compared=tuple(
+            judgement.exchanges for judgement in group if judgement.findings and judgement.assertion.check.is_relation
+        ),
     )
 
 

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+from gevent.lock import BoundedSemaphore
 from locust.runners import WorkerRunner
 
 from loadtests.measure.latency import DEFINITIONS
@@ -39,6 +40,8 @@ class _Finalizer:
         self._worker_cpu: dict[str, float] = {}
         self._csv: RequestsCsv | None = None
         self._interrupted = False
+        self._quitting = BoundedSemaphore()
+        self._is_reported = False
 
     def add_to_report(self, data: dict[str, Any], **_: Any) -> None:
         """Add the counts of this worker to its report to the master."""
@@ -87,13 +90,21 @@ class _Finalizer:
         return build_results(session.settings.describe(), measured)
 
     def quit(self, environment: Environment, **_: Any) -> None:
-        """Write the reports and set the exit code."""
+        """Write the reports and set the exit code, once: after a signal Locust calls this twice.
+
+        The second call waits, as the process ends after it.
+        """
+        with self._quitting:
+            if not self._is_reported:
+                self._is_reported = True
+                self._report(environment)
+
+    def _report(self, environment: Environment) -> None:
         runner: Any = environment.runner
         if isinstance(runner, WorkerRunner):
             environment.process_exit_code = 0
             return
-        # A test whose time is up has ended before. After a signal Locust calls this twice, and the first call ends it.
-        self._interrupted |= not self._session.ended_ns
+        self._interrupted = not self._session.ended_ns  # a test whose time is up has ended before
         runner.quit()
         if environment.web_ui and not self._session.began_ns:  # no test was started, so there is nothing to report
             environment.process_exit_code = 0

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi.contract.contract import ContractError, load
-from openapi.reading.compare.delta import nearest_dialect, render_delta
+from openapi.reading.compare.delta import nearest_dialect
+from openapi.reading.compare.delta_text import render_delta
 from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import ExplainedRow, explain, find_stale
 from openapi.reading.facts.facts import Facts, cells_line, read_facts

@@ -12,6 +12,7 @@ from conformance.report.comparison.deployment_runs import read_deployments
 from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.comparison.matrix_writers import MATRIX_WRITERS
 from conformance.report.comparison.site import require_separate_folder, write_site
+from conformance.report.report_kinds import describe_kinds
 from conformance.report.writers.report_files import parse_options, print_written, write_report
 from openapi.console import make_console
 from openapi.schema.quantity import format_quantity
@@ -24,7 +25,7 @@ from openapi.schema.quantity import format_quantity
     "reports",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Report to write: {', '.join(MATRIX_WRITERS)} (repeatable)",
+    help=f"Report to write: {describe_kinds(MATRIX_WRITERS)} (repeatable)",
 )
 @click.option(
     "--site", type=click.Path(path_type=Path), help="Folder for a static site with a page for each run", metavar="DIR"

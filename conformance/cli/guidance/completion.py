@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from conformance.cli.options import EVERY_DIALECT, REPORT_KINDS
+from conformance.cli.options import EVERY_DIALECT
+from conformance.report.report_kinds import REPORT_KINDS, list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +48,7 @@ def complete_reports(_ctx: click.Context, _param: click.Parameter, incomplete: s
     """Return the kinds of reports that begin with the word, or files after KIND=."""
     if "=" in incomplete:
         return [CompletionItem(incomplete.partition("=")[2], type="file")]
-    return _matching((f"{kind}=" for kind in REPORT_KINDS), incomplete)
+    return _matching((f"{kind}=" for kind in list_names(REPORT_KINDS)), incomplete)
 
 
 COMPLETIONS = {

@@ -28,6 +28,7 @@ KEPT: Final = ("id", "check", "keyword", "source", "summary", "outcome", "fails"
 class DeploymentRun:
     """One run of a deployment: when, with which verdict, and the outcome of each requirement.
 
+    version: of the chatproof that judged it. The outcomes are those of its checks and rules.
     rows: requirements as in results.json, with the first finding at most, and the command that reproduces it.
     """
 
@@ -38,6 +39,7 @@ class DeploymentRun:
     verdict: str
     counts: dict[str, int]
     requests: int
+    version: str
     rows: dict[str, dict[str, Any]]
 
 
@@ -101,7 +103,7 @@ def summarize_run(results: dict[str, Any], file: Path) -> DeploymentRun:
     target, run = results["target"], results["run"]
     return DeploymentRun(
         file, target["url"], target["model"], run["started_at"], results["verdict"], results["counts"],
-        run["requests"], rows,
+        run["requests"], results["tool"]["version"], rows,
     )  # fmt: skip
 
 

@@ -35,12 +35,14 @@ def write(matrix: DeploymentMatrix) -> str:
 
 def _deployments(matrix: DeploymentMatrix) -> Iterator[str]:
     names = " | ".join(name.lower().replace("_", " ") for name in COLUMNS)
-    yield f"| deployment | dialect | model | last run | verdict | {names} | runs |"
-    yield f"|{'---|' * (6 + len(COLUMNS))}"
+    yield f"| deployment | dialect | model | last run | chatproof | verdict | {names} | runs |"
+    yield f"|{'---|' * (7 + len(COLUMNS))}"
     for item in matrix.deployments:
         run = item.latest
         numbers = " | ".join(str(run.counts.get(name, 0)) for name in COLUMNS)
-        named = " | ".join(map(code_span, (item.name, item.dialect, run.model, format_time(run.started_at))))
+        named = " | ".join(
+            map(code_span, (item.name, item.dialect, run.model, format_time(run.started_at), run.version))
+        )
         yield f"| {named} | {run.verdict} | {numbers} | {len(item.runs)} |"
 
 
@@ -71,10 +73,11 @@ def _findings(matrix: DeploymentMatrix, deployment: Deployment, number: int) -> 
 
 def _trend(matrix: DeploymentMatrix, deployment: Deployment) -> Iterator[str]:
     yield from ("", f"## Runs of {code_span(matrix.label(deployment))}", "")
-    yield from ("| run | verdict | outcomes | worse | lost | better |", "|---|---|---|---|---|---|")
+    yield from ("| run | chatproof | verdict | outcomes | worse | lost | better |", "|---|---|---|---|---|---|---|")
     for run, changes in deployment.changes():
         kinds = " | ".join(_names(names) for names in count_changes(changes).values())
-        yield f"| {code_span(format_time(run.started_at))} | {run.verdict} | {describe_counts(run)} | {kinds} |"
+        named = " | ".join(map(code_span, (format_time(run.started_at), run.version)))
+        yield f"| {named} | {run.verdict} | {describe_counts(run)} | {kinds} |"
 
 
 def _names(names: list[str]) -> str:

@@ -108,6 +108,7 @@ def _runs(deployment: Deployment, links: Mapping[Path, str]) -> Iterator[dict[st
         yield {
             "at": _plain(format_time(run.started_at)),
             "verdict": run.verdict,
+            "version": _plain(run.version),
             "model": _plain(run.model),
             "requests": run.requests,
             "counts": describe_counts(run),

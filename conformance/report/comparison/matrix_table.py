@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
@@ -42,7 +43,9 @@ def matrix_tables(matrix: DeploymentMatrix) -> Iterator[Table | Text]:
 
 def _deployments(matrix: DeploymentMatrix) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("", "deployment", "verdict", "pass", "fail", "warn", "last of its runs"):
+    versions = {item.latest.version for item in matrix.deployments}
+    others = ("chatproof",) if versions != {version("chatproof")} else ()  # the outcomes are those of its rules
+    for name in ("", "deployment", "verdict", *others, "pass", "fail", "warn", "last of its runs"):
         table.add_column(name, overflow="fold")
     for number, item in enumerate(matrix.deployments, 1):
         run = item.latest
@@ -53,6 +56,7 @@ def _deployments(matrix: DeploymentMatrix) -> Table:
             str(number),
             Text(sanitize(matrix.label(item))),
             Text(run.verdict, VERDICTS[run.verdict]),
+            *([Text(sanitize(run.version))] if others else []),
             *(str(run.counts.get(name, 0)) for name in ("PASS", "FAIL", "WARN")),
             ordinal if len(item.runs) > 1 else "only run",
         )

@@ -36,6 +36,7 @@ def to_json(matrix: DeploymentMatrix) -> str:
                         "verdict": run.verdict,
                         "counts": run.counts,
                         "requests": run.requests,
+                        "version": run.version,
                         "file": run.file.as_posix(),
                         "changes": count_changes(changes),
                     }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RESULTS_FILE: Final = "results.json"
 LONGEST_COMMAND: Final = 1500
 """Characters; a longer command is replaced by one that reads the request from the results."""
+MOST_STEPS: Final = 6
+"""How many exchanges of one comparison are repeated by a command each."""
 COMPARED_FINDINGS: Final = 100
 """How many findings of a requirement are compared, to show the one with the shortest command."""
 UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -123,6 +125,20 @@ class Reproduction:
             return self.recorded.replay_command(row["id"])
         return repeat_command(self._exchanges[first["exchange"]], self.recorded)
 
+    def steps(self, row: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return the name of each exchange that the first finding compares, and the command that sends it alone.
+
+        Empty for a finding of one exchange, and for more exchanges than a person would send by hand: `command` sends
+        them all.
+        """
+        first = self.first_finding(row)
+        if first is None:
+            return []
+        names = next((names for names in row.get("compared", ()) if names and names[-1] == first["exchange"]), ())
+        if not 1 < len(names) <= MOST_STEPS or not all(name in self._exchanges for name in names):
+            return []
+        return [(name, repeat_command(self._exchanges[name], self.recorded)) for name in names]
+
     def first_finding(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the finding to show first: of the exchange with the shortest request, among the first ones.
 
@@ -140,6 +156,8 @@ class Reproduction:
         return [] if first is None else [first, *(item for item in row["findings"] if item is not first)]
 
     def _compares(self, row: Mapping[str, Any]) -> bool:
+        if row.get("compared"):
+            return True
         check = self._checks.get(row["check"])
         return check is not None and check.is_relation
 

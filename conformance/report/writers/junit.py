@@ -95,6 +95,7 @@ def _details(row: dict[str, Any], reproduction: Reproduction) -> str:
         for finding in findings
     ]
     lines += filter(None, [reproduction.command(row)])
+    lines += [f"{name}: {line}" for name, line in reproduction.steps(row)]
     return "\n".join(lines)
 
 

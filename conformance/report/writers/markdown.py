@@ -94,6 +94,8 @@ def _row(row: dict[str, Any], reproduction: Reproduction) -> Iterator[str]:
         yield f"- {place}: expected {code_span(finding['expected'])}, got {code_span(finding['got'])}"
     if command := reproduction.command(row):
         yield f"- repeat with: {code_span(command, LONGEST_COMMAND)}"
+    for name, line in reproduction.steps(row):
+        yield f"  - {code_span(name)}: {code_span(line, LONGEST_COMMAND)}"
     if len(findings) > MAX_FINDINGS:
         yield f"- and {len(findings) - MAX_FINDINGS} more"
 

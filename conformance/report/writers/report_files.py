@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
+from conformance.report.report_kinds import OTHER_NAMES, describe_kinds, list_names
 from conformance.report.writers import BY_SUFFIX, WRITERS
 from openapi.did_you_mean import suggest
 from openapi.whole_file import write_whole
@@ -34,10 +35,11 @@ def parse_options(
     """
     reports: list[tuple[str, Path]] = []
     for option in options:
-        kind, equals, path = option.partition("=")
+        name, equals, path = option.partition("=")
+        kind = OTHER_NAMES.get(name, name)
         if kind not in kinds or not equals or not path:
-            expected = f"KIND=PATH, where KIND is one of {', '.join(kinds)}"
-            hint = f"; for example {kind}=FILE" if kind in kinds else suggest(kind, kinds)
+            expected = f"KIND=PATH, where KIND is one of {describe_kinds(kinds)}"
+            hint = f"; for example {name}=FILE" if kind in kinds else suggest(name, list_names(kinds))
             raise UsageError(f"invalid --report {option!r}: expected {expected}{hint}")
         if any(path == str(other) for _, other in reports):
             raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")

@@ -133,6 +133,9 @@ def _row(row: dict[str, Any], reproduction: Reproduction, console: Console) -> I
     yield from labelled_lines("source", sanitize(format_source(row)), "dim", console)
     if command := reproduction.command(row):
         yield Text.assemble(f"{INDENT}{'try':<{LABEL}}", (sanitize(command, LONGEST_COMMAND), "cyan"))
+    for name, line in reproduction.steps(row):
+        yield Text.assemble(f"{INDENT}{'':<{LABEL}}", (f"# {sanitize(name)}", "dim"))
+        yield Text.assemble(f"{INDENT}{'':<{LABEL}}", (sanitize(line, LONGEST_COMMAND), "cyan"))
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from copy import deepcopy
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from conformance.report.comparison.deployment_matrix import DeploymentMatrix
     from conformance.tests.conftest import CommandResult, Good
 
+NOW = version("chatproof")
 MONDAY, TUESDAY = "2026-11-23T10:00:00+00:00", "2026-11-24T10:00:00+00:00"
 
 
@@ -115,6 +117,28 @@ def test_every_form_has_the_change_of_the_second_run(folder: Path, bad: dict[str
     assert " better: " in matrix_page.write(matrix)
 
 
+def test_every_form_shows_which_chatproof_judged_a_run(folder: Path, tmp_path: Path, fine: dict[str, Any]) -> None:
+    """A verdict of an older version is that of its own rules, which may have changed."""
+    old = {**fine, "tool": {"name": "chatproof", "version": "0.1.7"}}
+    matrix = matrix_of(folder, f"old={write(tmp_path / 'old.json', old)}")
+    versions = [
+        [run["version"] for run in item["runs"]] for item in json.loads(MATRIX_WRITERS["json"](matrix))["deployments"]
+    ]
+    assert [[NOW, NOW], [NOW], ["0.1.7"]] == versions
+    (row,) = (line for line in matrix_markdown.write(matrix).splitlines() if line.startswith("| `old`"))
+    assert "| `0.1.7` | conformant |" in row
+    assert 2 == matrix_page.write(matrix).count("<td>0.1.7</td>")
+    assert "0.1.7" in printed(matrix)
+    assert NOW not in printed(matrix_of(folder))
+
+
+def printed(matrix: DeploymentMatrix) -> str:
+    shown = io.StringIO()
+    for table in matrix_tables(matrix):
+        Console(file=shown, width=100, highlight=False).print(table)
+    return shown.getvalue()
+
+
 def schema_problems(data: dict[str, Any]) -> list[str]:
     """The violations of the schema."""
     validator = jsonschema_rs.validator_for(load_schema())
@@ -167,12 +191,13 @@ def test_the_schema_has_the_outcomes_verdicts_and_findings_of_results() -> None:
 
 def test_tables_of_markdown_keep_their_columns(folder: Path) -> None:
     lines = [line for line in matrix_markdown.write(matrix_of(folder)).splitlines() if line.startswith("| ")]
-    assert {3, 6, 11} == {line.replace("\\|", "").count("|") - 1 for line in lines}
+    assert {3, 7, 12} == {line.replace("\\|", "").count("|") - 1 for line in lines}
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))
 def test_no_text_of_a_server_can_act_in_any_form(tmp_path: Path, read_good: Callable[[str], Good], name: str) -> None:
     content = hostile(read_good("mindie-2.3"), HOSTILE[name])
+    content["tool"]["version"] = HOSTILE[name]
     for row in content["requirements"]:
         row["findings"] = row["findings"][:2]  # a longer file is refused
     content["requirements"][0] |= {"id": HOSTILE[name], "causes": [HOSTILE[name]]}
@@ -185,10 +210,7 @@ def test_no_text_of_a_server_can_act_in_any_form(tmp_path: Path, read_good: Call
     assert all(value.startswith("#") for value in read.values("href"))
     assert not [attribute for _, given in read.elements for attribute in given if attribute.startswith("on")]
     assert not CONTROL.search(page)
-    shown = io.StringIO()
-    for table in matrix_tables(matrix):
-        Console(file=shown, width=100, highlight=False).print(table)
-    assert not CONTROL.search(shown.getvalue())
+    assert not CONTROL.search(printed(matrix))
     assert json.loads(MATRIX_WRITERS["json"](matrix))
     markdown = matrix_markdown.write(matrix)
     assert not CONTROL.search(markdown)

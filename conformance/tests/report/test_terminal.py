@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -100,6 +101,33 @@ def test_a_long_word_begins_on_the_line_of_its_label(failing: dict[str, Any]) ->
 def test_the_explanation_is_of_the_first_cause(failing: dict[str, Any]) -> None:
     (line,) = [line for line in printed(failing, 200) if "chatproof explain" in line]
     assert f"`chatproof explain {list_problems(failing)[0].row['id']}`" in line
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_finding_that_compares_exchanges_has_a_command_for_each_of_them(failing: dict[str, Any], known: bool) -> None:
+    """Also for a check of a dialect outside this package, whose file is not read for a report."""
+    content = json.loads(json.dumps(failing, default=list))
+    row = next(row for row in content["requirements"] if row["check"] == "sampling.greedy-repeats")
+    row.update({} if known else {"check": "own.repeats", "id": "own.repeats"}, outcome="FAIL", fails=True, causes=[])
+    names = [exchange["id"] for exchange in content["exchanges"] if exchange["request"]["method"] == "POST"][:3]
+    row["findings"] = [{"where": "/", "expected": "x", "got": "y", "scenario": "a", "exchange": names[-1]}]
+    row["compared"] = [names]
+    exchanges = {exchange["id"]: exchange for exchange in content["exchanges"]}
+    reproduction = Reproduction(content)
+    commands = [(name, repeat_command(exchanges[name])) for name in names]
+    assert (f"chatproof replay results.json --id {row['id']}", commands) == (
+        reproduction.command(row),
+        reproduction.steps(row),
+    )
+    assert 3 == len({line for _, line in commands}) == sum("curl " in line for _, line in commands)
+    for write in (markdown.write, junit.write, page.write):
+        written = html.unescape(write(content))
+        places = [written.index(line) for _, line in commands]
+        assert sorted(places) == places
+    shown = "\n".join(printed(content, 4000))
+    assert [] == [line for pair in commands for line in pair if line not in shown]
+    row["compared"] = [names * 3]
+    assert [] == reproduction.steps(row)
 
 
 def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_of_the_results(

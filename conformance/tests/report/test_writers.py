@@ -13,8 +13,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 from rich.console import Console
 
-from conformance.cli.options import REPORT_KINDS
 from conformance.report import results
+from conformance.report.report_kinds import REPORT_KINDS
 from conformance.report.verdict import Outcome
 from conformance.report.writers import (
     WRITERS,

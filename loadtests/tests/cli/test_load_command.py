@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,6 +112,38 @@ def test_an_interrupt_during_a_stream_keeps_what_was_measured(tmp_path: Path) ->
     assert (130, 130) == (process.returncode, results["exit_code"])
     assert re.search(r"interrupted after [\d.]+ of 600 s; the figures are of this time \(exit code 130\)", output)
     assert "interrupted after" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_test_with_one_report_and_each_request_on_one_line(tmp_path: Path, number: int) -> None:
+    """Also if a report takes a while to be sent: Locust ends the process from two places at a time."""
+    enough, sent, telemetry = threading.Event(), [0], []
+
+    def answer(peer: Any, request: bytes) -> None:
+        if b"/otlp" in request:
+            telemetry.append(request)
+            time.sleep(0.5)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            return
+        usage = event('{"id":"c","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}')
+        finish = event('{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}')
+        peer.sendall(chunked(content("a"), finish, usage, DONE))
+        sent[0] += 1
+        if sent[0] > 20:
+            enough.set()
+
+    with serving(answer) as port:
+        url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--users", "2", "--warm-up", "0s"]
+        command += ["--time", "600s", "--out", str(tmp_path), "--report", f"otlp={url}/otlp"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            assert enough.wait(60)
+            process.send_signal(number)
+            output, _ = process.communicate(timeout=60)
+    results = json.loads((tmp_path / "results.json").read_text())
+    lines = (tmp_path / "requests.csv").read_text().splitlines()
+    assert (130, 1, 1) == (process.returncode, output.count("interrupted after"), len(telemetry)), output
+    assert len(set(lines)) == len(lines) == results["counts"]["requests"] + 1
 
 
 def test_a_server_that_repeats_an_event_under_load_is_reported(tmp_path: Path) -> None:

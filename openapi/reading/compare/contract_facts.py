@@ -71,6 +71,18 @@ def schema_fact(schema: Schema, schemas: Mapping[str, Schema]) -> Fact:
     return reader.fact("request", "", reader.forms(schema, "", ""))
 
 
+def find_fact(part: Part, name: str, schema: Schema, schemas: Mapping[str, Schema], path: str) -> Fact | None:
+    """Return the fact of a schema, or of a field or element below it; None if it has none at this path.
+
+    name: the path of the schema itself, such as the name of a parameter, or empty.
+    """
+    reader = _SchemaReader(schemas)
+    forms = reader.forms(schema, "", "")
+    if path == name:
+        return reader.fact(part, path, forms)
+    return next((below.fact for below in reader.below(part, name, forms) if below.fact.path == path), None)
+
+
 def _with_parameter(fact: Fact, parameter: Parameter) -> Fact:
     """Add what a parameter states outside its schema. Null is stated only if its requirement level is MUST."""
     null_is_stated = parameter.null.keyword is Keyword.MUST
@@ -109,8 +121,8 @@ class _SchemaReader:
     def fact(self, part: Part, path: str, forms: Sequence[_Form], required: str | None = None) -> Fact:
         """Combine the alternatives of a value to one fact."""
         schemas = [form.schema for form in forms]
-        types = {name for schema in schemas for name in _types(schema)}
-        enumerated = [_values(schema) for schema in schemas if _types(schema) & _SCALARS]
+        types = {name for schema in schemas for name in list_types(schema)}
+        enumerated = [list_values(schema) for schema in schemas if list_types(schema) & _SCALARS]
         enum = () if None in enumerated else dict.fromkeys(value for values in enumerated for value in values or ())
         return Fact(
             part=part,
@@ -122,8 +134,8 @@ class _SchemaReader:
             default=next((schema["default"] for schema in schemas if "default" in schema), UNSTATED),
             nullable="null" in types,
             required=required,
-            length=_sizes([s for s in schemas if "string" in _types(s)], "Length"),
-            items=_sizes([s for s in schemas if "array" in _types(s)], "Items"),
+            length=_sizes([s for s in schemas if "string" in list_types(s)], "Length"),
+            items=_sizes([s for s in schemas if "array" in list_types(s)], "Items"),
             characters=_upper_limit(schemas, "x-maxCharacters"),
             media_bytes=_upper_limit(schemas, "x-maxMediaBytes"),
             formats=tuple(sorted({name for schema in schemas for name in schema.get("x-mediaFormats", ())})),
@@ -153,22 +165,22 @@ class _SchemaReader:
             yield from self.below(part, step, below)
 
 
-def _types(schema: Schema) -> set[str]:
+def list_types(schema: Schema) -> set[str]:
     """Return the types of a schema, or those of its values if it has no `type`."""
     declared = schema.get("type")
     if declared is not None:
         return {declared} if isinstance(declared, str) else set(declared)
     names = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-    return {names[type(value)] for value in _values(schema) or ()}
+    return {names[type(value)] for value in list_values(schema) or ()}
 
 
-def _values(schema: Schema) -> list[Any] | None:
+def list_values(schema: Schema) -> list[Any] | None:
     """Return the only values that a schema accepts, or None if it does not enumerate them."""
     return [schema["const"]] if "const" in schema else schema.get("enum")
 
 
 def _range(schema: Schema) -> Iterator[Interval]:
-    if not _types(schema) & {"integer", "number"} or _values(schema) is not None:
+    if not list_types(schema) & {"integer", "number"} or list_values(schema) is not None:
         return
     low, high = (schema.get(f"exclusive{end}", schema.get(end.lower())) for end in ("Minimum", "Maximum"))
     if low is None and high is None:
@@ -191,10 +203,10 @@ def _sizes(schemas: Sequence[Schema], of: str) -> Range:
     """Return the sizes that the alternatives accept; an enumerated string has its own length."""
     intervals = []
     for schema in schemas:
-        values = _values(schema)
+        values = list_values(schema)
         if values is None:
             intervals.append(Interval(schema.get(f"min{of}", 0), schema.get(f"max{of}")))
-        elif any(_values(other) is None for other in schemas):
+        elif any(list_values(other) is None for other in schemas):
             intervals += [Interval(len(value), len(value)) for value in values if isinstance(value, str)]
     sizes = merge(intervals)
     return () if sizes == (Interval(0),) else sizes

@@ -1,31 +1,29 @@
-"""Write the facts of a page as a dialect's delta: `add`, `replace` and `remove` on the tree of another dialect."""
+"""Make the delta of a page on a dialect: `add`, `replace` and `remove` on the tree of that dialect."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import SILENT_NULL
-from openapi.reading.compare.contract_facts import contract_facts
+from openapi.reading.compare.alternatives import NARROWED, Alternatives, split_path
+from openapi.reading.compare.contract_facts import contract_facts, find_fact
 from openapi.reading.compare.delta_placement import DeltaTree
-from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
+from openapi.reading.compare.drift import UNREAD, DriftStatus, agree, compare_page, fact_key, format_value
 from openapi.reading.compare.schema_keywords import branch_of, close_ends, is_expressible, make_schema, update_schema
+from openapi.reading.compare.schema_places import ROOTS
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
-from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from openapi.contract.contract import Contract
     from openapi.reading.compare.delta_placement import Tree
     from openapi.reading.compare.drift import DriftRow, Key
     from openapi.reading.facts.facts import Facts
-
-LINE_WIDTH = 1000  # prevents PyYAML from wrapping texts
 
 
 def nearest_dialect(facts: Facts) -> Contract:
@@ -56,6 +54,8 @@ class DialectDelta:
         self._known = contract_facts(contract)
         self._schemas: dict[str, Tree] = {}  # path -> the schema that the delta has for it
         self._compared: dict[Key, dict[str, DriftRow]] = {}
+        self._alternatives = Alternatives(self.tree)
+        self._left: list[tuple[Fact, Key, str]] = []  # attributes that are not in the delta yet
         for row in compare_page(facts, contract):
             if row.member in ATTRIBUTES:
                 self._compared.setdefault((row.part, row.path), {})[row.member] = row
@@ -63,6 +63,8 @@ class DialectDelta:
             key = fact_key(fact)
             if key is not None and fact.supported:
                 self._add_known(fact, key) if key in self._known else self._add_new(fact, key[1])
+        self._narrow_alternatives()
+        self.by_hand.sort(key=lambda item: item[0].line)
         unsupported = [fact.path for fact in facts.facts if fact.part == "request" and not fact.supported]
         if unsupported:
             self.tree.set("unsupported", unsupported)
@@ -79,20 +81,53 @@ class DialectDelta:
         expressed = {name for name in ATTRIBUTES if is_expressible(name, fact) and is_stated(name, getattr(fact, name))}
         if self._keep_unstated and is_parameter and expressed == {"types"} and "types" not in news:
             return
-        if expressed:
-            self._set_schema(fact, key[1], [f"{paths[0]}/schema"] if is_parameter else paths, news, unstated)
+        if is_parameter and "types" in news and "object" in fact.types:  # its fields are those of the dialect
+            self._alternatives.narrow(fact, key[1], "types")
+            news = [name for name in news if name != "types" or not agree(name, fact, self._current_fact(fact, key[1]))]
+        places = [f"{paths[0]}/schema"] if is_parameter else paths
+        is_written = not expressed or self._set_schema(fact, key[1], places, news, unstated)
         for name in news:
-            if name not in outside and (len(paths) > 1 or not is_expressible(name, fact)):
-                where = " and ".join(paths)
-                self.by_hand.append((fact, f"{name} {compared[name].page}, in {where}"))
+            if name not in outside and (len(paths) > 1 or not is_written or not is_expressible(name, fact)):
+                self._left.append((fact, key, name))
         self.unstated += [f"{fact.part} {fact.path}: {name} {compared[name].contract}" for name in unstated]
 
-    def _set_schema(self, fact: Fact, path: str, paths: Sequence[str], news: list[str], unstated: list[str]) -> None:
+    def _narrow_alternatives(self) -> None:
+        """Set attributes in all alternatives that have a field; what the alternatives still do not state is left.
+
+        The values of a discriminator come first: they decide which alternatives there are.
+        """
+        order = ("enum", "types")
+        for fact, key, name in sorted(self._left, key=lambda item: order.index(item[2]) if item[2] in order else 2):
+            if name in NARROWED and (name != "required" or fact.required == "yes"):
+                self._alternatives.narrow(fact, key[1], name)
+        for fact, key, name in self._left:
+            now = self._current_fact(fact, key[1])
+            if not _is_settled(name, fact, now):
+                self.by_hand.append((fact, self._describe_left(fact, key, name, now)))
+
+    def _describe_left(self, fact: Fact, key: Key, name: str, now: Fact) -> str:
+        if name == "enum" and set(now.enum) < set(fact.enum):
+            others = [value for value in fact.enum if value not in now.enum]
+            values = ", ".join(json.dumps(value, ensure_ascii=False) for value in others)
+            return f"{values}: no alternative has such a value"
+        where = " and ".join(self._known[key].tree_paths)
+        return f"{name} {self._compared[key][name].page}, in {where}"
+
+    def _current_fact(self, fact: Fact, path: str) -> Fact:
+        """Return what the dialect with the delta states about the parameter or field of a fact."""
+        name = "" if fact.part in ROOTS else split_path(path)[0]
+        schema = self.tree.current(ROOTS.get(fact.part, f"parameters/{name}/schema"))
+        return find_fact(fact.part, name, schema, self.tree.current("schemas"), path) or Fact(fact.part, path)
+
+    def _set_schema(self, fact: Fact, path: str, paths: Sequence[str], news: list[str], unstated: list[str]) -> bool:
+        """Set the schema of a fact if it has one place; return whether its parent, if not itself, could be set."""
         settable = [tree_path for tree_path in paths if self.tree.can_set(tree_path)]
         if not settable:
+            if _parent(path)[0] not in self._schemas:
+                return False
             self._attach(fact, path, make_schema(fact))
         elif len(paths) == 1:
-            node = self.tree.get(settable[0])
+            node = self.tree.current(settable[0])
             if news or unstated or settable[0].endswith("/schema") or "properties" not in node:
                 self._schemas[path] = self.tree.set(settable[0], update_schema(node, fact, news, unstated))
         elif not news and not unstated:
@@ -100,6 +135,7 @@ class DialectDelta:
                 node = self.tree.get(tree_path)
                 if not {"properties", "anyOf"} & set(node):  # their fields and branches are set one by one
                     self.tree.set(tree_path, node)
+        return True
 
     def _set_outside_schema(self, path: str, fact: Fact) -> frozenset[str]:
         """Set what a parameter states outside its schema; return the attributes that this covers."""
@@ -145,13 +181,12 @@ class DialectDelta:
 
     def _attach(self, fact: Fact, path: str, schema: Tree) -> None:
         """Set a schema inside the schema of its parent."""
-        is_element = path.endswith("[]")
-        parent_path, name = (path[:-2], "") if is_element else path.rpartition(".")[::2]
+        parent_path, name = _parent(path)
         if parent_path not in self._schemas:
             self.by_hand.append((fact, "new, but the delta has no schema for its parent"))
             return
         self._schemas[path] = schema
-        if is_element:
+        if not name:
             branch_of(self._schemas[parent_path], "array")["items"] = schema
             return
         parent = branch_of(self._schemas[parent_path], "object")
@@ -169,6 +204,18 @@ class DialectDelta:
             self.tree.remove += [f"parameters/{name}" for name in missing]
 
 
+def _parent(path: str) -> tuple[str, str]:
+    """Return the path of the parent and the name of the field, which an element of a list does not have."""
+    return (path[:-2], "") if path.endswith("[]") else path.rpartition(".")[::2]
+
+
+def _is_settled(name: str, fact: Fact, now: Fact) -> bool:
+    """Return whether the alternatives state an attribute, or a rule says when a required field may be left out."""
+    if name == "required" and fact.required == "yes":
+        return now.required == "yes" or str(now.required).startswith("unless")
+    return agree(name, fact, now)
+
+
 def _default(fact: Fact) -> Mapping[str, Any]:
     """Return the key and value of a parameter's default; nothing if the default is not stated."""
     if fact.default is UNSTATED:
@@ -180,40 +227,3 @@ def _default(fact: Fact) -> Mapping[str, Any]:
 
 def _null(allowed: bool) -> Tree:
     return {"expect": "accept" if allowed else "reject", "level": "MUST"}
-
-
-def render_delta(facts: Facts, contract: Contract, page: str) -> str:
-    """Render the delta as YAML, with comments for everything that it cannot express."""
-    delta = DialectDelta(facts, contract)
-    count, tree = facts.count, delta.tree
-    lines = [
-        f"# {page}: {facts.form}, {format_quantity(facts.rows, 'row')}, {format_quantity(len(facts.facts), 'fact')}",
-        f"# cells: {count.read} read, {count.partly} read in part, {count.unread} not read",
-    ]
-    body: Tree = {"extends": contract.name, "add": tree.add, "replace": tree.replace, "remove": tree.remove}
-    body = {key: value for key, value in body.items() if value}
-    text = yaml.dump(
-        body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=LINE_WIDTH
-    )
-    unread = [f"line {passage.line}: {passage.text}: {passage.reason}" for passage in facts.unread]
-    unread += [f"line {fact.line} {fact.part} {fact.path}: {words}" for fact in facts.facts for words in fact.unread]
-    lines += [text.rstrip()]
-    lines += _comments("to be set by hand", (f"{fact.part} {fact.path}: {text}" for fact, text in delta.by_hand))
-    lines += _comments(
-        f"stated by {contract.name} but not by the page: dropped, lost, or from another document", delta.unstated
-    )
-    lines += _comments("not read: check by hand", unread)
-    return "\n".join(lines) + "\n"
-
-
-def _comments(title: str, lines: Iterable[str]) -> list[str]:
-    comments = [f"#   {' '.join(line.split())}" for line in lines]
-    return [f"# {title}:", *comments] if comments else []
-
-
-class _Dumper(yaml.SafeDumper):
-    """Dumps YAML without anchors, which would tie unrelated values together."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
-        """Write repeated values in full."""
-        return True

@@ -30,6 +30,17 @@ class DeltaTree:
                 return _get(value, path.removeprefix(outer).removeprefix("/"))
         return self.get(path)
 
+    def current(self, path: str) -> Any:
+        """Return a copy of the value at a path with all values of the delta; removed values count as there."""
+        value = copy_tree(self.final(path))
+        for inner, changed in {**self.add, **self.replace}.items():
+            if inner.startswith(f"{path}/"):
+                *steps, last = inner.removeprefix(f"{path}/").split("/")
+                holder = _get(value, "/".join(steps))
+                if isinstance(holder, dict):
+                    holder[last] = copy_tree(changed)
+        return value
+
     def can_set(self, path: str) -> bool:
         """Return whether `set` accepts a path: one in the dialect's tree, or inside a value that the delta sets."""
         enclosing = self._enclosing(path)
@@ -38,8 +49,11 @@ class DeltaTree:
         return bool(path) and not any(step.isdecimal() for step in path.split("/"))
 
     def set(self, path: str, value: Any) -> Any:
-        """Set a path to a copy of the value, and return the copy."""
+        """Set a path to a copy of the value, and return the copy. It replaces what the delta sets below the path."""
         value = copy_tree(value)
+        for changes in (self.add, self.replace):
+            for inner in [other for other in changes if other.startswith(f"{path}/")]:
+                del changes[inner]
         parent_path, _, name = path.rpartition("/")
         enclosing = self._enclosing(path)
         if enclosing is not None:

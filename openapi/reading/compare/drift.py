@@ -121,7 +121,7 @@ def _compare_fact(key: Key, fact: Fact, ours: ContractFact, theirs: Mapping[Key,
         page, contract = getattr(fact, attribute), getattr(ours.fact, attribute)
         if not is_stated(attribute, page) and not _needs_reason(attribute, contract, fact, theirs):
             continue
-        if _agree(attribute, fact, ours.fact):
+        if agree(attribute, fact, ours.fact):
             status = DriftStatus.AGREES
         elif not is_stated(attribute, page):
             status = DriftStatus.ONLY_IN_CONTRACT
@@ -145,7 +145,8 @@ def _needs_reason(attribute: str, contract: Any, fact: Fact, theirs: Mapping[Key
     return attribute != "types" or not any(path.startswith(f"{fact.path}.") for _, path in theirs)
 
 
-def _agree(attribute: str, page: Fact, contract: Fact) -> bool:
+def agree(attribute: str, page: Fact, contract: Fact) -> bool:
+    """Return whether page and contract state the same value of an attribute."""
     one, other = getattr(page, attribute), getattr(contract, attribute)
     if attribute in RANGES:
         return same_values(one, other, whole=attribute != "range" or "integer" in contract.types)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
+from openapi.reading.grammar.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.types import parse_types, type_statements
 from openapi.reading.grammar.vocabulary import COMPARISON, TYPE, comparison_interval
 
@@ -28,6 +29,7 @@ _NUMBER_WORDS: Final = (
 )
 _N: Final = rf"(?:\d+(?:,\d{{3}})*(?!\d)|(?:{'|'.join(_NUMBER_WORDS)})\b)"
 _UNIT: Final = r"(?P<unit>[a-z][a-z-]*(?: [a-z][a-z-]*){0,2}?|字符|个|项)"
+_MOST: Final = r",? (?:at (?:the )?most|max(?:imum|\.)?|or (?:fewer|less)|tops)"
 _KINDS: Final = {
     "length": re.compile(r"characters?|chars|字符"),
     "range": re.compile(r"tokens?"),
@@ -40,12 +42,23 @@ _UNCOUNTED: Final = re.compile(r"decimals|digits|places|figures|bytes|always|tim
 """Plurals that count neither elements nor the value itself."""
 _NO_UNIT: Final = frozenset({"of", "the", "other", "others", "more", "than", "as", "per", "in", "each", "a", "an"})
 _PLURAL: Final = re.compile(r"[a-z-]{2,}[^isu]s")
+_UNITS_OF: Final = {"length": {"string"}, "range": {"integer", "number"}}
+"""The types of values that an amount of characters or of tokens may limit."""
 _NUMERIC: Final = frozenset({"integer", "number"})
-_LEAD: Final = (
-    r"(?:(?:it )?(?:must |can |may |should )?(?:have|has|contains?|be|is|holds?|takes?|accepts?|specify|provide"
-    r"|supports?|allows?) )?(?:an? |the )?"
+_MODAL: Final = r"(?:(?:it |you )?(?:must |can |may |should |will )?"
+_VERB: Final = (
+    rf"{_MODAL}(?:have|has|contains?|be|is|are|holds?|takes?|accepts?|consists? of|specify|provide|pass|send|give|list"
+    r"|include|supports?|allows?) )"
 )
-_END: Final = r"(?: long| in length| in total| (?:are|is) (?:supported|allowed)| can be provided| per request)?"
+_DOUBTFUL: Final = re.compile(r"\b(?:takes?|accepts?|supports?|allows?)\b", re.IGNORECASE)
+"""Verbs whose subject may be a model or a service, so that only units that values have are read after them."""
+_LEAD: Final = rf"{_VERB}?(?:an? |the )?"
+_BEFORE: Final = rf"(?:(?P<subject>[^\d;:()]+?)(?:\s*,\s*|\s*:\s*|\s+-\s+|\s*(?P<bracket>\()|\s+(?={_VERB})))??"
+_END: Final = (
+    r"(?: long| in length| in total| (?:are|is) (?:supported|allowed)| (?:can|may) be (?:provided|given|passed|sent)"
+    r"| per request)?"
+)
+_AFTER: Final = r"(?P<closing>\))?(?P<after> [^\d;:()]+)?"
 
 
 def _number(text: str) -> int:
@@ -92,28 +105,80 @@ def _or_fewer(match: re.Match[str], _name: str) -> list[Statement] | None:
     return _amount(match["unit"], Interval(high=_number(match["n"])))
 
 
+def _without_unit(match: re.Match[str], _name: str) -> list[Statement] | None:
+    """Read `Stop sequences, up to 4`, where the subject is what is counted."""
+    word = last_word(match["subject"])
+    return _amount(word, Interval(high=_number(match["n"]))) if _attribute(word) == "items" else None
+
+
+def _number_of(match: re.Match[str], _name: str) -> list[Statement] | None:
+    is_lower = match["end"].lower().startswith("min")
+    n = _number(match["n"])
+    return _amount(match["unit"], Interval(n) if is_lower else Interval(high=n))
+
+
+def _around(build: Build) -> Build:
+    """Make a builder that also accepts a subject and an explanation; both remain unread text, as they may be more."""
+
+    def read(match: re.Match[str], name: str) -> list[Statement] | None:
+        groups = match.groupdict()
+        subject, after = groups.get("subject"), groups.get("after")
+        if (subject and not is_subject(subject, name)) or (after and not is_explanation(after)):
+            return None
+        if bool(groups.get("bracket")) != bool(groups.get("closing")):
+            return None
+        statements = build(match, name)
+        lead = match[0][len(subject or "") : match.start("n" if "n" in groups else "low")]
+        if statements and statements[0].attribute == COUNT and (subject or after or _DOUBTFUL.search(lead)):
+            statements = statements if match["unit"].split()[-1].lower() in name.lower().split("_") else None
+        return statements and [*statements, *(Statement("unread", words) for words in (subject, after) if words)]
+
+    return read
+
+
 _COMPARED: Final = rf"(?P<compared>{COMPARISON})(?: length)?(?: is|:)?\s*(?P<n>{_N})"
 _TO: Final = r"\s*(?:and|to|through|~|\.\.\.?|-|至|到)\s*"
+_RECENT: Final = r"(?:the )?(?:(?:last|latest|first|most recent|newest|previous) )?"
 _FORMS: Final[tuple[tuple[str, Build], ...]] = (
-    (rf"{_COMPARED}\s*", _compared),
-    (rf"(?:between |from )?(?P<low>{_N}){_TO}(?P<high>{_N})\s*", _between),
-    (rf"(?:exactly|precisely) (?P<n>{_N}) ", _exactly),
-    (rf"(?P<n>{_N})(?: or more|\+) ", _or_more),
-    (rf"(?P<n>{_N}) or (?:fewer|less) ", _or_fewer),
+    (rf"{_LEAD}{_COMPARED}\s*{_UNIT}{_END}", _compared),
+    (rf"{_LEAD}(?:between |from )?(?P<low>{_N}){_TO}(?P<high>{_N})\s*{_UNIT}{_END}", _between),
+    (rf"{_LEAD}(?:exactly|precisely) (?P<n>{_N}) {_UNIT}{_END}", _exactly),
+    (rf"{_LEAD}(?P<n>{_N})(?: or more|\+) {_UNIT}{_END}", _or_more),
+    (rf"{_LEAD}(?P<n>{_N}) or (?:fewer|less) {_UNIT}{_END}", _or_fewer),
+    (rf"{_LEAD}{_RECENT}(?P<n>{_N}) {_UNIT}{_END}{_MOST}", _or_fewer),
+    (rf"{_LEAD}(?P<n>{_N}) {_UNIT}(?: at (?:the )?least| or more| minimum)", _or_more),
+    (
+        rf"(?:the )?(?P<end>max(?:imum|\.)?|min(?:imum|\.)?) (?:allowed )?(?:number|count|amount) of {_UNIT}"
+        rf"(?: is| =|:)? (?P<n>{_N})",
+        _number_of,
+    ),
 )
-_AMOUNTS: Final = tuple(rule(f"{_LEAD}{form}{_UNIT}{_END}", build, Preceding.READ) for form, build in _FORMS)
+_AMOUNTS: Final = tuple(rule(f"{_BEFORE}{form}{_AFTER}", _around(build), Preceding.READ) for form, build in _FORMS)
+_OF_TYPE: Final = tuple(
+    rule(f"{form}(?P<after> [^\\d;:()]+)?", _around(build), Preceding.READ) for form, build in _FORMS
+)
+_UNITLESS: Final = rule(
+    rf"(?P<subject>[^\d;:()]+?)(?:\s*,\s*|\s*(?P<bracket>\()){_LEAD}"
+    rf"(?:up to|at most|no more than|max(?:imum|\.)?(?: of)?) (?P<n>{_N})(?P<closing>\))?",
+    _around(_without_unit),
+    Preceding.READ,
+)
 _OF: Final = r"(?:of|with|containing|that (?:has|holds|contains))"
 
 
 def _of_type(match: re.Match[str], name: str) -> list[Statement] | None:
     """Read `a string of up to 64 characters`."""
     types = parse_types(match["type"])
-    amounts = (one.read(match["amount"], name) for one in _AMOUNTS)
+    amounts = (one.read(match["amount"], name) for one in _OF_TYPE)
     amount = next((statements for statements in amounts if statements is not None), None)
     return None if types is None or amount is None else [*type_statements(types), *amount]
 
 
-RULES: Final = (*_AMOUNTS, rule(rf"(?:an? )?(?P<type>{TYPE}) {_OF} (?P<amount>.+)", _of_type, Preceding.READ))
+RULES: Final = (
+    *_AMOUNTS,
+    _UNITLESS,
+    rule(rf"(?:an? )?(?P<type>{TYPE}) {_OF} (?P<amount>.+)", _of_type, Preceding.READ),
+)
 
 
 def settle_amounts(statements: Iterable[Statement]) -> tuple[list[Statement], list[str]]:
@@ -146,11 +211,18 @@ def _settled(statement: Statement, types: set[str]) -> str | None:
         and not any(word in statement.text.lower() for word in ("char", "字符"))
     ):
         return "items"
+    if types and attribute in _UNITS_OF and not types & _UNITS_OF[attribute] and _has_unit(statement.text, attribute):
+        return None
     if attribute not in (COUNT, "items") or (attribute == "items" and not types):
         return attribute if attribute != COUNT else None
     if "array" in types:
         return "items"
     return "range" if types and types <= _NUMERIC else None
+
+
+def _has_unit(text: str, attribute: str) -> bool:
+    """Return whether the words of a statement contain a unit that only values of certain types have."""
+    return any(_KINDS[attribute].fullmatch(word) for word in re.findall(r"[a-z]+|字符", text.lower()))
 
 
 def _fit_low(values: Sequence[Interval], attribute: str) -> tuple[Interval, ...]:

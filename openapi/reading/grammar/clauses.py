@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
+_SHORTENED: Final = re.compile(r"\b(?:max|min)\.\s\d", re.IGNORECASE)
 _CONDITION: Final = re.compile(
     r".*(?:时|除外|情况下|场景下?|模式下)|[若如当除在对否].*|(?:仅当|针对|通常|一般|建议|推荐|旧版|早期).*"
-    r"|(?:also,? )?(?:if|when|while|where|unless|except|only (?:if|when|for|in|on)|provided|depending|otherwise|for|but"
-    r"|in|on|under|with|without|during|before|after|since|previously|formerly|usually|typically|recommended)\b.*",
+    r"|(?:also,? )?(?:if|or|when|while|where|unless|except|only (?:if|when|for|in|on)|provided|depending|otherwise|for"
+    r"|but|in|on|under|with|without|during|before|after|since|previously|formerly|usually|typically|recommended)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _FACT_HINT: Final = re.compile(
@@ -148,9 +149,9 @@ def _is_comma(text: str, at: int) -> bool:
 def _is_full_stop(text: str, at: int) -> bool:
     if text[at] == "。":
         return True
-    return (
-        text[at] == "." and (at + 1 == len(text) or text[at + 1].isspace()) and not text[:at].endswith(("i.e", "e.g"))
-    )
+    if text[at] != "." or not (at + 1 == len(text) or text[at + 1].isspace()):
+        return False
+    return not (text[:at].endswith(("i.e", "e.g")) or _SHORTENED.search(text, max(at - 4, 0), at + 3))
 
 
 def _split(text: str, is_end: Callable[[str, int], bool]) -> Iterator[tuple[int, int]]:

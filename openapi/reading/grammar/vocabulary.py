@@ -67,7 +67,7 @@ _SIZE: Final = re.compile(rf"({NUMBER})\s*([KMG]?B)")
 _COMPARISONS: Final = {
     (
         *(">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"),
-        *("no less than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
+        *("no less than", "no fewer than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
     ): "low",
     (">", "大于", "greater than", "more than", "above", "larger than"): "low open",
     (
@@ -84,6 +84,12 @@ _COMPARISONS: Final = {
         "up to",
         "cannot exceed",
         "must not exceed",
+        "may not exceed",
+        "does not exceed",
+        "not exceeding",
+        "no longer than",
+        "limited to",
+        "capped at",
         "max",
         "max of",
         "max.",
@@ -93,7 +99,7 @@ _COMPARISONS: Final = {
         "最大值",
         "最大",
     ): "high",
-    ("<", "小于", "less than", "below", "smaller than"): "high open",
+    ("<", "小于", "less than", "fewer than", "shorter than", "below", "smaller than"): "high open",
 }
 _BY_COMPARISON: Final = {word: end for words, end in _COMPARISONS.items() for word in words}
 COMPARISON: Final = (

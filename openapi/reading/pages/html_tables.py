@@ -15,7 +15,10 @@ from openapi.reading.pages.columns import (
     recognize_columns,
     state_limit,
 )
-from openapi.reading.pages.definition_lists import read_definition_lists
+from openapi.reading.pages.entries.definition_lists import read_definition_lists
+from openapi.reading.pages.entries.name_lists import read_name_lists
+from openapi.reading.pages.entries.param_fields import read_param_fields
+from openapi.reading.pages.entries.parameter_headings import read_parameter_headings
 from openapi.reading.pages.headings import (
     CHAT,
     PARAGRAPH,
@@ -25,10 +28,8 @@ from openapi.reading.pages.headings import (
     innermost_path,
     is_below,
 )
-from openapi.reading.pages.name_lists import read_name_lists
 from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import place_objects
-from openapi.reading.pages.param_fields import read_param_fields
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.table_grid import find_tables, is_title, parse_markup, split_header
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
@@ -59,7 +60,7 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = list(place_objects(results, headings))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
-    results += read_name_lists(tokens, soup, headings)
+    results += read_parameter_headings(tokens, soup, headings, list(read_name_lists(tokens, soup, headings)))
     results += read_definition_lists(soup, headings)
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,12 @@ def description(parameters: dict[str, Any], *, version: str = "3.1.0", **others:
     }
 
 
-def imported(source: dict[str, Any] | str, folder: Path, name: str = "source.json") -> tuple[Contract, list[str]]:
+def imported(
+    source: dict[str, Any] | str, folder: Path, name: str = "source.json", *, extends: str = OPTIONS.extends
+) -> tuple[Contract, list[str]]:
     """Import a source, and return the contract of the dialect file and its to-dos."""
     text = source if isinstance(source, str) else json.dumps(source)
-    written = import_source(SourceFile(name, text.encode()), OPTIONS).text
+    written = import_source(SourceFile(name, text.encode()), replace(OPTIONS, extends=extends)).text
     path = folder / "acme.yaml"
     number = 1
     while path.exists():  # a loaded file is kept for its path

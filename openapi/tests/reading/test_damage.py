@@ -10,7 +10,7 @@ import yaml
 
 from openapi.contract.contract import load
 from openapi.contract.tree.yaml_file import ContractError
-from openapi.reading.compare.delta import render_delta
+from openapi.reading.compare.delta_text import render_delta
 from openapi.reading.compare.drift import compare_page
 from openapi.reading.pages.page import read_page
 from openapi.tests.reading.flattened_pages import CELLS, PARAGRAPHS, PIPED

@@ -13,8 +13,9 @@ from openapi.contract import resolution
 from openapi.contract.contract import ContractError, build_contract, load, names
 from openapi.contract.loading import make_sources_absolute
 from openapi.reading.compare.contract_facts import contract_facts
-from openapi.reading.compare.delta import DialectDelta, nearest_dialect, render_delta
+from openapi.reading.compare.delta import DialectDelta, nearest_dialect
 from openapi.reading.compare.delta_placement import DeltaTree
+from openapi.reading.compare.delta_text import render_delta
 from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.pages.page import read_page

@@ -120,6 +120,7 @@ def _rows(results: dict[str, Any], exchange_ids: Mapping[str, str], taken: set[s
             "note": _plain(row["note"]),
             "also_explained": _plain(other_causes(row)),
             "command": command and neutralize(command, LONGEST_COMMAND),
+            "steps": [(_plain(name), neutralize(line, LONGEST_COMMAND)) for name, line in reproduction.steps(row)],
             "more": max(0, len(row["findings"]) - MAX_FINDINGS),
             "others": [(name, outcomes.get(row["id"], "")) for name, outcomes in others],
             "findings": [

@@ -70,21 +70,21 @@ def _definitions(terms: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 def _is_marked(rest: str, term: Tag) -> bool:
     """Return whether a term is the name of a parameter rather than a word: it is code, or its type follows."""
-    return term.find(["code", "kbd", "tt"]) is not None or any(map(_says_type, _words(rest)))
+    return term.find(["code", "kbd", "tt"]) is not None or any(map(says_type, split_words(rest)))
 
 
-def _words(rest: str) -> list[str]:
+def split_words(rest: str) -> list[str]:
     """Return the words next to a name, such as `string` and `required`, without brackets and separators."""
     return [word for part in _BETWEEN.split(_OUTER.sub("", rest)) if (word := _OUTER.sub("", part))]
 
 
-def _says_type(word: str) -> bool:
+def says_type(word: str) -> bool:
     return REQUIRED.fullmatch(word) is not None or parse_type_cell(word) is not None
 
 
 def _row(part: Part, path: tuple[str, ...], rest: str, term: Tag, definition: Tag) -> TableRow:
     line = position_of(term)[0]
-    words = _words(rest)
+    words = split_words(rest)
     required = next((word for word in words if REQUIRED.fullmatch(word)), None)
     types = next((word for word in words if parse_type_cell(word)), None)
     others = [Item(word, 0, line) for word in words if word not in (types, required)]
