@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.defaults import WEATHER_TOOL
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 256
 """The most elements of a list; longer ones cost more than they show."""
+FITTING: Final = 64
+"""The most elements of a list that has to be accepted: a longer one may not fit into the model's context."""
 
 
 def list_sizes(parameter: Parameter) -> Iterator[tuple[str, Expect, Any]]:
@@ -37,7 +37,8 @@ def list_sizes(parameter: Parameter) -> Iterator[tuple[str, Expect, Any]]:
     if most:
         sizes += [("maxItems", "accept", most), ("maxItems", "reject", most + 1)]
     for keyword, expect, size in sizes:
-        if size <= LONGEST and (expect, size) not in shown and (make is not None or size == 0):
+        longest = FITTING if expect == "accept" else LONGEST
+        if size <= longest and (expect, size) not in shown and (make is not None or size == 0):
             yield keyword, expect, [] if make is None else make(size)
 
 
@@ -52,11 +53,13 @@ def make_conversation(size: int) -> list[Any]:
 
 
 def _make_functions(size: int) -> list[Any]:
-    return [{**WEATHER_TOOL["function"], "name": f"get_weather_{number}"} for number in range(size)]
+    """Return functions without arguments, of which more than a hundred fit into a short context."""
+    nothing = {"type": "object", "properties": {}, "required": []}
+    return [{"name": f"lamp_{number}", "parameters": nothing} for number in range(size)]
 
 
 def _make_tools(size: int) -> list[Any]:
-    return [{**WEATHER_TOOL, "function": function} for function in _make_functions(size)]
+    return [{"type": "function", "function": function} for function in _make_functions(size)]
 
 
 _MAKERS: Final[dict[str, Callable[[int], list[Any]]]] = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DIALECTS = sorted(set(names().values()))
 LISTS = [(dialect, name) for dialect in DIALECTS for name in ("messages", "tools") if name in load(dialect).parameters]
-SIZES = (1, 2, 3, 10, 32)
+SIZES = (1, 2, 3, 10, 64)
 
 
 def limited(dialect: str, name: str, size: int) -> Contract:
@@ -59,6 +59,11 @@ def test_a_plan_tests_the_limit_of_a_conversation_as_strictly_as_its_source(dial
         if subject is not None and "messages.maxItems" in subject.requirement
     }
     assert {("accept", 10, level), ("reject", 11, level)} == found
+
+
+def test_a_list_that_may_not_fit_into_a_context_is_only_exceeded() -> None:
+    lists = list_sizes(limited("openai", "tools", 128).parameters["tools"])
+    assert [("maxItems", "reject", 129)] == [(key, expect, len(value)) for key, expect, value in lists]
 
 
 def test_the_user_speaks_last_in_a_conversation_of_any_length() -> None:
