@@ -144,10 +144,11 @@ def image_of_an_earlier_turn_is_kept(exchanges: Mapping[str, Exchange], context:
     yield from _tell_apart(exchanges, context)
 
 
-@relation("media.image-counted", over=("image-none", "image-red"))
+@relation("media.image-counted", over=("image-none", "image-red", "image-behind-text"))
 def image_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """An image adds to prompt_tokens."""
-    yield from _count_more(exchanges, context)
+    """An image adds to prompt_tokens, before the text as after it."""
+    for name in ("image-red", "image-behind-text"):
+        yield from _count_more({step: exchanges[step] for step in ("image-none", name)}, context)
 
 
 @relation("media.each-image-counted", over=("image-red", "images-red-blue"))
