@@ -9,7 +9,7 @@ A sentence about a parameter often states only its type, or how many elements a 
 values, the form of elements and fields, the default, and whether the parameter is required belong to the parent unless
 the home of a sentence names that place or one above or below it. A probe belongs to the parent unless what the child
 states settles it.
-A rule between parameters is the child's own if a sentence's home names it.
+A rule between parameters is the child's own if a sentence's home names it, or if nothing tests it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: C
     probed = {place.split("/")[1] for place in homes if place.split("/")[2:3] == ["probes"]}
     for name, row in read_rows(tree, "rules"):
         known = inherited["rules"].get(name)
-        if known is not None and row.get("source", "")[:1] == "#" and ["rules", name] not in [at[:2] for at in stated]:
+        is_stated = ["rules", name] in [place[:2] for place in stated] or not {"broken", "kept"} & set(row)
+        if known is not None and row.get("source", "")[:1] == "#" and not is_stated:
             cited = make_absolute(known["source"], inherited)
             if not cited.startswith(f"{tree['document']}#"):
                 row["source"] = cited
