@@ -143,3 +143,15 @@ def test_every_request_for_an_answer_is_valid_by_a_random_contract(dialect: str)
                 facts = [item.line for item in variant.perturbations]
                 assert not validator.request_problems(body), (scenario.id, step.name, facts)
     assert not plan.uncovered
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_written_request_has_more_messages_than_a_contract_allows(dialect: str) -> None:
+    plan = plan_for(with_schema(dialect, "messages", maxItems=3))
+    sizes = {
+        len(step.body["messages"])
+        for scenario in plan.scenarios
+        for step in scenario.steps
+        if scenario.subject is None and step.body and isinstance(step.body.get("messages"), list)
+    }
+    assert 3 == max(sizes)
