@@ -88,14 +88,7 @@ def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: C
     """
     stated = [place.split("/") for place in (*homes, *deltas)]
     probed = {place.split("/")[1] for place in homes if place.split("/")[2:3] == ["probes"]}
-    for name, row in read_rows(tree, "rules"):
-        known = inherited["rules"].get(name)
-        is_stated = ["rules", name] in [place[:2] for place in stated] or not {"broken", "kept"} & set(row)
-        if known is not None and row.get("source", "")[:1] == "#" and not is_stated:
-            cited = make_absolute(known["source"], inherited)
-            if not cited.startswith(f"{tree['document']}#"):
-                row["source"] = cited
-                tree["inherited"] = sorted({*tree["inherited"], cited})
+    _cite_rules(tree, inherited, stated)
     for name, row in read_rows(tree, "parameters"):
         known = inherited["parameters"].get(name)
         if known is None or not row.get("source", "#").startswith("#"):
@@ -107,6 +100,18 @@ def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: C
             places = [steps[2:] for steps in stated if steps[:2] == ["parameters", name]]
             _cite_facts(row, facts, places, cited, tree)
             tree["inherited"] = sorted({*tree["inherited"], cited})
+
+
+def _cite_rules(tree: Tree, inherited: Tree, stated: Collection[list[str]]) -> None:
+    """Let the rules that are tested and that the child does not state cite the document of the parent."""
+    for name, row in read_rows(tree, "rules"):
+        known = inherited["rules"].get(name)
+        is_stated = ["rules", name] in [place[:2] for place in stated] or not {"broken", "kept"} & set(row)
+        if known is not None and row.get("source", "")[:1] == "#" and not is_stated:
+            cited = make_absolute(known["source"], inherited)
+            if not cited.startswith(f"{tree['document']}#"):
+                row["source"] = cited
+                tree["inherited"] = sorted({*tree["inherited"], cited})
 
 
 def _cite_facts(row: Tree, keywords: Collection[str], stated: Collection[list[str]], cited: str, tree: Tree) -> None:

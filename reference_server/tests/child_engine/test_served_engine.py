@@ -111,7 +111,8 @@ def test_a_replica_may_be_killed_during_a_stream_and_the_server_ends_with_0(tmp_
         assert server.stdout is not None
         url = f"{server.stdout.readline().split()[-1]}/v1/chat/completions"
         processes = [int(line) for line in (tmp_path / "starts").read_text().split()]
-        with httpx.stream("POST", url, json={**QUESTION, "stream": True}, timeout=60) as stream:
+        endless = {**QUESTION, "stream": True, "max_tokens": 3000, "ignore_eos": True}
+        with httpx.stream("POST", url, json=endless, timeout=60) as stream:
             lines = stream.iter_lines()
             first = next(line for line in lines if line)
             for process in processes:  # whichever of them answers
