@@ -68,3 +68,9 @@ def test_every_count_of_a_report_or_message_agrees_with_its_noun() -> None:
     assert {} == {str(file): found for file in files if (found := list(plurals(file.read_text("utf-8"))))}
     pages = sorted((ROOT / "conformance" / "report" / "writers" / "pages" / "templates").glob("*.html"))
     assert {} == {page.name: found for page in pages if (found := TEMPLATE.findall(page.read_text("utf-8")))}
+
+
+def test_an_integer_that_is_too_large_for_a_float_is_written_too() -> None:
+    assert "1.00e+400 entries" == format_quantity(10**400, "entry", "entries")
+    assert "-2.00e+5000 tokens" == format_quantity(-2 * 10**5000, "token")
+    assert "999,999,999,999 tokens" == format_quantity(999_999_999_999, "token")
