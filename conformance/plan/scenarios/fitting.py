@@ -48,7 +48,7 @@ SHARE: Final = 0.5
 SHARE_IN_ROUNDS: Final = 0.85
 """The same for trials, whose statistics depend on how varied the answers are."""
 LONGER: Final = "maxItems"
-"""The keyword that a list of messages or tools violates by its size alone, which no written step is about."""
+"""The keyword that a list violates by its size alone, which no written step is about."""
 LIMIT: Final = "max_tokens"
 NEWER_LIMIT: Final = "max_completion_tokens"
 ANSWER: Final = "One, two (three)?\nFour and five, six or seven, eight to ten."
@@ -113,8 +113,8 @@ class Fitting:
         if self._problem(body):
             body = {name: self._adapted(name, value, share) for name, value in body.items()}
             problem = self._problem(body)
-            is_companion = problem and (problem.parameter in WITHOUT_EFFECT or problem.keyword == LONGER)
-            if problem and (needs_answer or is_companion):
+            is_accidental = problem and (problem.parameter in WITHOUT_EFFECT or problem.keyword == LONGER)
+            if problem and (needs_answer or is_accidental):
                 raise _Unfit(problem.message)  # a step that may be refused must not be refused for another reason
         return step if body == step.body else replace(step, body=body)
 
