@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.fuzz.mutated_server import Mutator, serve_mutated
 
@@ -56,14 +56,20 @@ def run(kind: str, mutator: Mutator, dialect: str, seed: int) -> str | None:
         except subprocess.TimeoutExpired:
             return f"it ran longer than {limit_s + START_S:g} s"
         output = (ended.stdout + ended.stderr).decode(errors="replace")
-        if ended.returncode not in ALLOWED[kind] or "Traceback" in output:
-            return f"exit code {ended.returncode}: {output[-1500:]}"
-        results = Path(folder, "results.json" if kind == "check" else "report/results.json")
+        path = Path(folder, "results.json" if kind == "check" else "report/results.json")
         try:
-            json.loads(results.read_text(encoding="utf-8"))
+            results = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            return f"no results: {error}"
+            return f"no results ({error}), exit code {ended.returncode}: {output[-1500:]}"
+        if ended.returncode not in ALLOWED[kind] or "Traceback" in output:
+            return f"exit code {ended.returncode}: {list_errors(results) or output[-1500:]}"
     return None
+
+
+def list_errors(results: dict[str, Any]) -> str:
+    """Return the requirements that ended with an internal error, with their notes and findings, as JSON lines."""
+    rows = [row for row in results.get("requirements", ()) if row["outcome"] == "ERROR"]
+    return "\n".join(json.dumps({key: row.get(key) for key in ("id", "note", "findings")}) for row in rows)
 
 
 def main(dialects: Sequence[str], responses: int, seed: int, kinds: Sequence[str] = ("check", "load")) -> int:
