@@ -32,7 +32,7 @@ from openapi.address import parse
 from openapi.contract.contract import load, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
     from pathlib import Path
 
     from conformance.exchange import Exchange
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
 
 DIALECTS = tuple(sorted(set(names().values())))
+PARTS = 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,6 +77,21 @@ class Good(RecordedRun):
     def results(self) -> str:
         """The results of the recorded run as a JSON string, so that each test can change its own copy."""
         return "".join(to_json(self.outcome({}).results))
+
+    @cached_property
+    def parts(self) -> tuple[Good, ...]:
+        """The run in three parts, of which each has every third scenario."""
+        return tuple(self._keep({scenario.id for scenario in self.plan.scenarios[at::PARTS]}) for at in range(PARTS))
+
+    def _keep(self, ids: Set[str]) -> Good:
+        """Return the run with only these scenarios."""
+        plan = replace(
+            self.plan,
+            scenarios=tuple(scenario for scenario in self.plan.scenarios if scenario.id in ids),
+            assertions=tuple(assertion for assertion in self.plan.assertions if assertion.scenario.id in ids),
+        )
+        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key[0] in ids}
+        return replace(self, plan=plan, exchanges=exchanges)
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
         """Return the outcome of every requirement."""
