@@ -45,6 +45,16 @@ def test_requests_with_more_parameters_have_all_of_the_task(dialect: str) -> Non
         assert alone == {key: {**renamed, **body}[key] for key in alone}
 
 
+@pytest.mark.parametrize("name", sorted(tasks.BY_DEFAULT))
+def test_what_has_no_effect_by_default_is_sent_with_the_default_of_the_contract(name: str) -> None:
+    contract = load("vllm")
+    usual = contract.parameters[name].default
+    other = not usual if isinstance(usual, bool) else ["another"]
+    parameter = replace(contract.parameters[name], default=other)
+    contract = replace(contract, parameters={**contract.parameters, name: parameter})
+    assert [other] == [values[name] for values in tasks.list_others(contract) if name in values]
+
+
 def test_a_contract_without_greedy_answers_has_a_reason_for_sending_no_task() -> None:
     contract = load("ovms-2024")
     temperature = contract.parameters["temperature"]

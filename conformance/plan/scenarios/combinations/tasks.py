@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step
+from openapi.contract.defaults import stated_default
+from openapi.contract.parameter import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
     from openapi.contract.contract import Contract
@@ -51,6 +53,13 @@ WITHOUT_EFFECT: Final[tuple[Mapping[str, Any], ...]] = (
     {"return_token_ids": True},
 )
 """What leaves a greedy answer as it is. Each needs the first of its parameters."""
+BY_DEFAULT: Final = frozenset(
+    (
+        *("n", "presence_penalty", "frequency_penalty", "repetition_penalty", "parallel_tool_calls", "response_format"),
+        *("ignore_eos", "skip_special_tokens", "spaces_between_special_tokens"),
+    )
+)
+"""Parameters whose value has no effect because it is the usual default. Another default is sent in its place."""
 EMPTY: Final[tuple[Mapping[str, Any], ...]] = (
     {"stop": []},
     {"stop_token_ids": []},
@@ -198,17 +207,26 @@ def _steps(task: Task, contract: Contract) -> Iterator[Step]:
         return
     yield Step(f"{task.name}{ALONE}", body=alone)
     usage = {"stream_options": {"include_usage": True}} if "stream_options" in known else {}
-    for number, body in enumerate(_add_others(task, alone, allowed, known), 1):
+    others = (*list_others(contract), *(EMPTY if task.empty else ()))
+    for number, body in enumerate(_add_others(task, alone, others, allowed, known), 1):
         yield Step(f"{task.name}{MORE}{number}", body=body)
         streamed = {**body, "stream": True, **usage}
         if "stream" in known and allowed.allows(streamed):
             yield Step(f"{task.name}{MORE}{number}{STREAMED}", body=streamed)
 
 
-def _add_others(task: Task, alone: Body, allowed: AllowedBodies, known: set[str]) -> Iterator[Body]:
+def list_others(contract: Contract) -> tuple[Body, ...]:
+    """Return the parameters that leave a greedy answer as it is, where need be with the contract's own defaults."""
+    stated = {name: stated_default(contract.parameters[name]) for name in BY_DEFAULT & contract.parameters.keys()}
+    own = {name: value for name, value in stated.items() if value not in (ABSENT, None)}
+    return tuple({name: own.get(name, value) for name, value in values.items()} for values in WITHOUT_EFFECT)
+
+
+def _add_others(
+    task: Task, alone: Body, others: Iterable[Mapping[str, Any]], allowed: AllowedBodies, known: set[str]
+) -> Iterator[Body]:
     """Yield a body with the parameters that may be sent together, until each that is allowed at all was in one."""
-    written = (*WITHOUT_EFFECT, *(EMPTY if task.empty else ()))
-    waiting = [usable for values in written if (usable := list_usable(values, alone, known, allowed))]
+    waiting = [usable for values in others if (usable := list_usable(values, alone, known, allowed))]
     while waiting:
         body = _rename_limit(alone, allowed, known) if task.renamed else dict(alone)
         for values in list(waiting):
