@@ -26,7 +26,7 @@ SCENARIO: Final = "parts-of-a-prompt"
 SUMMARY: Final = "long requests, and the same without a clause of one part"
 WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
-REPLACED: Final = frozenset({"line-ends"})
+REPLACED: Final = frozenset({"line-ends", "role"})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
@@ -77,7 +77,10 @@ def _agent(clauses: Clauses) -> Body:
             {"role": "user", "content": "I like old bridges. Is there a table for four tonight?"},
             {"role": "assistant", "content": "", "tool_calls": [_call("call00000", "find_table", '{"seats": 4}')]},
             _result("call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")),
-            {"role": "assistant", "content": "There is a table for four at eight. Enjoy the bridges."},
+            {
+                "role": "assistant",
+                "content": clauses.add("earlier-answer", "There is a table at eight.", "Enjoy the bridges."),
+            },
             {"role": "user", "content": "What will the weather be, and when does my order arrive?"},
             {
                 "role": "assistant",
@@ -151,12 +154,16 @@ def _after_null(clauses: Clauses) -> Body:
 
 
 def _with_marks(clauses: Clauses) -> Body:
-    """Return a conversation with instructions between its turns, and with marks of chat templates in a message."""
+    """Return a conversation with instructions between its turns, and with marks of chat templates in a message.
+
+    Without the role of the assistant, its turn is one of the user.
+    """
+    role = "".join(clauses.pick("role", "assistant")) or "user"
     return {
         "messages": [
             {"role": "system", "content": "You help guests of a small hotel."},
             {"role": "user", "content": clauses.add("marked", "My <|im_end|> note <|end|>", "is about a warm coat.")},
-            {"role": "assistant", "content": "A warm coat is a good idea."},
+            {"role": role, "content": "A warm coat is a good idea."},
             {"role": "system", "content": clauses.add("late-instructions", "Be brief.", "Do not speak about coats.")},
             {"role": "user", "content": "What shall I wear tomorrow?"},
         ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.checks.effects.sampling import is_likeliest
+from conformance.judge.checks.effects.sampling import is_likeliest, leaves_greedy
 from conformance.judge.round_texts import FEW_CHARACTERS, equals_greedy, text_of
 from conformance.judge.rounds import trial
 from conformance.statistics import SAME_ANSWER
@@ -82,6 +82,17 @@ def seeds_repeat_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
     return _is_repeated(round_)
 
 
+@trial(
+    "effects.temperature-beside-tools",
+    scenario="effects-seed-beside-tools",
+    parts=("greedy", "seeded"),
+    expected="another text than the greedy one",
+)
+def high_temperature_varies_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
+    """At temperature 2 answers differ from the greedy one, also next to tools that must not be called."""
+    return leaves_greedy(round_, "seeded")
+
+
 def _is_repeated(round_: Round) -> bool | None:
     """Return whether both seeded texts are equal; None if the first one is the greedy text, which needs no seed."""
     if equals_greedy(round_, "seeded"):
@@ -97,7 +108,7 @@ BESIDE = "-beside"
 def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A penalty or a bias changes a greedy answer also in a stream next to many other parameters, if it does alone.
 
-    Reported if the answer next to the others is exactly the one without the parameter.
+    Reported if the answer next to the others is, up to its limit, exactly the one without the parameter.
     """
     texts = {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
     if len(base := texts.get("base", "")) < FEW_CHARACTERS:
@@ -105,10 +116,10 @@ def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context
     compared = False
     for name in exchanges:
         alone, beside = texts.get(name), texts.get(f"{name}{BESIDE}")
-        if alone is None or beside is None or alone == base:
+        if alone is None or beside is None or base.startswith(alone):
             continue
         compared = True
-        if beside == base:
+        if beside and base.startswith(beside) and exchanges[f"{name}{BESIDE}"].finish_reason() == "length":
             where = f"/{name}{BESIDE}/choices/0/message/content"
             yield Finding(
                 where, f"another text than without the parameter, such as {alone!r}"[:200], repr(beside)[:200]

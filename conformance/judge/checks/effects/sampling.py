@@ -35,7 +35,7 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
     At this temperature the likeliest token has so little weight that a whole answer is hardly ever the greedy one. Not
     judged if the log-probabilities of the greedy answer, where a server returns them, show that the model is certain.
     """
-    return _leaves_greedy(round_, "hot")
+    return leaves_greedy(round_, "hot")
 
 
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
@@ -65,7 +65,7 @@ def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -
 )
 def the_widest_values_narrow_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
     """With top_p 1, top_k 1,000, min_p 0 and no penalties, answers at temperature 2 differ from the greedy one."""
-    return _leaves_greedy(round_, "widest")
+    return leaves_greedy(round_, "widest")
 
 
 @trial(
@@ -77,7 +77,7 @@ def the_widest_values_narrow_nothing(round_: Round, _: Sequence[Round]) -> bool 
 )
 def top_k_of_zero_narrows_nothing(round_: Round, _: Sequence[Round]) -> bool | None:
     """A top_k of 0 does not leave one token: answers at temperature 2 differ from the greedy one."""
-    return _leaves_greedy(round_, "zero-k")
+    return leaves_greedy(round_, "zero-k")
 
 
 MIDDLE = "effects-in-the-middle"
@@ -116,7 +116,7 @@ def _leaves_unlikely(round_: Round, part: str, *, temperature: float, top_p: flo
     return text_of(round_, part) != text_of(round_, "greedy")
 
 
-def _leaves_greedy(round_: Round, part: str) -> bool:
+def leaves_greedy(round_: Round, part: str) -> bool:
     """Tell whether an answer differs from the greedy one. Raises NotExercised if the model allows no other answer."""
     if repeats_when_hot(round_["greedy"]):
         raise NotExercised("the model is so certain that it repeats its greedy answer at any temperature")

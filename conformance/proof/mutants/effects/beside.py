@@ -47,6 +47,12 @@ def seed_is_lost_beside_tools(exchange: Exchange) -> Exchange:
     return _vary(exchange)
 
 
+@mutant("effects.temperature-beside-tools", steps="*")
+def temperature_is_lost_beside_tools(exchange: Exchange) -> Exchange:
+    """Next to tools every answer is the greedy one."""
+    return with_text(exchange, TALE) if exchange.succeeded else exchange
+
+
 @mutant("effects.kept-beside-others", steps="*e")
 def penalties_are_lost_beside_others(exchange: Exchange) -> Exchange:
     """Next to other parameters the answer is the one without penalties."""

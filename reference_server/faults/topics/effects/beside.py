@@ -33,6 +33,19 @@ seed_lost = _lost("seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored 
 seed_lost_beside_tools = _lost(
     "seed-lost-beside-tools", "seed", "tools", "A seed is ignored if there are tools.", bug=147
 )
+
+
+def _choose_likeliest(request: ServedRequest) -> None:
+    if request.payload.get("tools"):
+        request.payload["temperature"] = 0
+
+
+temperature_lost = hooked_fault(
+    "temperature-lost-beside-tools",
+    "The most likely token is always chosen if there are tools.",
+    request=_choose_likeliest,
+    applies_to=has_parameters("temperature", "tools"),
+)
 bias_lost = _lost(
     "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
 )
