@@ -10,7 +10,6 @@ from reference_server.tests.blind.sixth_requests import (
     NAMED,
     RED_IMAGE,
     SCORES,
-    SEVERAL,
     SUM,
     THINK,
     USAGE,
@@ -47,12 +46,9 @@ def closed(**properties: Any) -> dict[str, Any]:
 
 def drawn(schema: dict[str, Any], times: int = 4) -> list[Step]:
     """Return requests for answers that match a schema, drawn at a high temperature."""
-    return [
-        ask(SUM, response_format=form(schema), temperature=2.0, seed=seed, max_tokens=60) for seed in range(times)
-    ]
+    return [ask(SUM, response_format=form(schema), temperature=2.0, seed=seed, max_tokens=60) for seed in range(times)]
 
 
-LONG_ENUMERATION = closed(a={"enum": [f"Zq{number}" for number in range(24)]})
 SHORT = closed(a={"type": "string", "minLength": 2, "maxLength": 3})
 ALL_OF = closed(a={"allOf": [{"enum": ["Zq"]}]})
 OLDER = {**closed(a={"$ref": "#/definitions/b"}), "definitions": {"b": {"enum": [17]}}}
@@ -63,7 +59,6 @@ STRICT: dict[str, Any] = {
 }
 BIASED = ask(STORY, logit_bias={str(token): -100 for token in range(300, 1000)})
 THREE = [ask(content, **SCORES) for content in ("Hello!", STORY, SUM, "What is red?")]
-BEGINNING = "Read this and answer with one word. " * 6
 CHOOSE_NOTHING: dict[str, Any] = {"type": "function", "function": "get_weather"}
 
 REQUESTS: dict[str, list[Step]] = {
@@ -85,14 +80,11 @@ REQUESTS: dict[str, list[Step]] = {
     "top-k-of-one-ignored": [{**SAMPLED, "temperature": 2.0, "top_k": 1}],
     "temperatures-applied-twice": [{**SAMPLED, "temperature": 1.6, "max_tokens": 40}],
     "min-tokens-count-the-prompt": [ask("Say yes.", min_tokens=40, max_tokens=60)],
-    "long-enumerations-ignored": drawn(LONG_ENUMERATION),
     "scores-after-the-thirty-second-lost": [{**SCORED, "max_tokens": 50, "ignore_eos": True}],
     "missing-messages-are-failures": [{"max_tokens": 4}],
     "too-long-prompts-are-failures": [ask(TOO_LONG)],
     "missing-keys-accepted": [ask(), {**ask(), "HEADERS": {"authorization": ""}}],
     "misspelt-tool-choices-are-failures": [call(WEATHER, tool_choice=CHOOSE_NOTHING)],
-    "usage-of-streams-adds-up": [STREAM, STREAM],
-    "stops-outlive-their-request": [ask(STORY, stop=["a", "e"]), ask(STORY)],
     "chats-with-one-beginning-continue": [say(*HISTORY[:3]), say(*HISTORY[:1], **SCORES)],
     "every-fifth-stream-repeats-a-piece": [STREAM] * 5,
     "every-sixth-answer-lacks-usage": [ask()] * 6,
@@ -100,17 +92,15 @@ REQUESTS: dict[str, list[Step]] = {
     "scores-swapped-in-crowds": [[*THREE]],
     "images-swapped-in-crowds": [[show(RED_IMAGE), show(BLUE_IMAGE)]],
     "cached-whatever-the-case": [ask("What is red?", **SCORES), ask("WHAT IS RED?", **SCORES)],
-    "cached-by-the-beginning": [ask(BEGINNING + end, **SCORES) for end in ("What is red?", "Who are you?")],
+    "first-words-repeated-on-hits": [ask(SUM), ask()],
     "cached-whatever-the-bias": [ask(STORY), BIASED],
     "seeds-lost-in-streams": [{**SAMPLED, "temperature": 2.0, "stream": True, "max_tokens": 30}],
     "alternatives-lost-in-streams": [{**SCORED, "stream": True}],
-    "stops-lost-next-to-several": [{**SAMPLED, "n": 2, "stop": ["a", "e"]}],
     "scores-lost-next-to-forms": [ask(response_format=form(), max_tokens=40, **SCORES)],
     "stop-strings-left-out-of-streams": [
         ask("Count to five.", stop=["3"], include_stop_str_in_output=True, stream=True, max_tokens=40)
     ],
     "ids-of-calls-are-numbers": [call(WEATHER)],
-    "calls-repeated-in-text": [call(WEATHER)],
     "names-of-streamed-calls-have-a-prefix": [call(WEATHER, tool_choice=NAMED, stream=True)],
     "streamed-arguments-closed-twice": [call(WEATHER, stream=True)],
     "lists-of-types-refused": [call(tool(a={"type": ["string", "null"]}))],
@@ -124,20 +114,18 @@ REQUESTS: dict[str, list[Step]] = {
     "thoughts-lost-next-to-calls": [
         ask("What is the weather in Paris?", tools=[WEATHER], chat_template_kwargs=THINK, max_tokens=120)
     ],
-    "line-ends-of-thoughts-lost-in-streams": [
+    "pieces-of-thoughts-stripped": [
         ask(content, chat_template_kwargs=THINK, stream=True, max_tokens=120) for content in (SUM, STORY)
     ],
     "thoughts-exceed-the-limit": [ask(SUM, chat_template_kwargs=THINK, max_tokens=4)],
     "streams-name-two-models": [STREAM],
     "last-texts-follow-finish-chunks": [STREAM],
-    "choices-end-with-the-first": [{**SEVERAL, "n": 3, "max_tokens": 120, "seed": 2}],
     "blank-pieces-lost-in-streams": [ask("Repeat: One\n\n\nTwo", stream=True, max_tokens=40)],
     "usage-chunks-are-answers": [{**STREAM, "stream_options": USAGE}],
     "lengths-ignored-in-forms": drawn(SHORT),
     "all-of-ignored-in-forms": drawn(ALL_OF),
     "older-references-refused": [ask(response_format=form(OLDER), max_tokens=40)],
     "nulls-in-forms-in-quotes": [ask(response_format=form(closed(a={"enum": [None]})), max_tokens=40)],
-    "forms-encoded-twice": [ask(response_format=form(), max_tokens=40)],
     "images-outlive-their-request": [show(RED_IMAGE), ask("What is in the picture?", **SCORES)],
     "videos-lose-their-end": [hear(MOVING)],
 }

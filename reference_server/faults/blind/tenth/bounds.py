@@ -38,7 +38,7 @@ def _has_one_candidate(sent: Json) -> bool:
 
 def _draws_seeds(contract: Contract) -> bool:
     """Apply to dialects that draw a seed for requests without one."""
-    return allows(seed=0)(contract) and contract.parameters["seed"].default is None
+    return allows(seed=0)(contract) and not isinstance(contract.parameters["seed"].default, int)
 
 
 temperatures_above_one_refused = when(

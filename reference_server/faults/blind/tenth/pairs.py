@@ -1,4 +1,4 @@
-"""Blind faults of two parameters together: seeds, alternatives and stop strings in streams or with several choices."""
+"""Blind faults of two parameters together: seeds, alternatives and stop strings in streams, and scores of forms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 FORMS: Final = ("json_object", "json_schema")
 GREATEST: Final = 20
-MOST_CHOICES: Final = 128
 
 
 def _streams(sent: Json) -> bool:
@@ -31,17 +30,13 @@ def _list_one(request: ServedRequest) -> None:
     request.payload["top_logprobs"] = 1
 
 
-def _has_several(sent: Json) -> bool:
-    return is_whole(sent.get("n"), 2, MOST_CHOICES)
-
-
 def _has_form(sent: Json) -> bool:
     return form_type_of(sent) in FORMS
 
 
 def _draws_seeds(contract: Contract) -> bool:
     """Apply to dialects that draw a seed for requests without one."""
-    return allows(seed=1, stream=True)(contract) and contract.parameters["seed"].default is None
+    return allows(seed=1, stream=True)(contract) and not isinstance(contract.parameters["seed"].default, int)
 
 
 # Violates seed: the same seed brings the same answer.
@@ -58,14 +53,6 @@ alternatives_lost_in_streams = when(
     _streams_alternatives,
     _list_one,
     applies_to=allows(stream=True, logprobs=True, top_logprobs=2),
-)
-# Violates stop: the answer ends there.
-stops_lost_next_to_several = when(
-    "stops-lost-next-to-several",
-    "Stop strings have no effect on requests for several choices.",
-    _has_several,
-    dropping("stop"),
-    applies_to=allows(n=2, temperature=1.0, stop=["#"]),
 )
 # Violates logprobs: true returns those of the tokens.
 scores_lost_next_to_forms = when(

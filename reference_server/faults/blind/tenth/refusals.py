@@ -63,7 +63,7 @@ def _has_misspelt_choice(sent: Json) -> bool:
 
 
 def _fail(request: ServedRequest) -> CannedResponse:
-    """Read the name of what is no object. Violates the status of a refusal, which says what is wrong."""
+    """Read the name of what has none. Violates the status of a refusal, which says what is wrong."""
     return fail(request)
 
 

@@ -26,15 +26,6 @@ def _number_calls(response: Json, _request: ServedRequest) -> None:
                 call["id"] = call.get("index", at)
 
 
-def _repeat_in_text(answer: Json, _request: ServedRequest) -> None:
-    """Keep the raw text. Violates content, which does not contain the calls."""
-    for choice in choices_of(answer):
-        said = message_of(choice)
-        calls = [call["function"] for call in said.get("tool_calls") or ()]
-        if calls:
-            said["content"] = "\n".join(f"<tool_call>{call['name']}{call['arguments']}</tool_call>" for call in calls)
-
-
 def _prefix_names(chunk: Json, _request: ServedRequest) -> None:
     """Send the name of the template. Violates function.name: that of a tool of the request."""
     for function in calls_of(chunk):
@@ -93,12 +84,6 @@ ids_of_calls_are_numbers = hooked_fault(
     chunk=_number_calls,
     applies_to=has_parameters("tools"),
 )
-calls_repeated_in_text = hooked_fault(
-    "calls-repeated-in-text",
-    "The content of a plain answer with tool calls is their raw text.",
-    answer=_repeat_in_text,
-    applies_to=has_parameters("tools"),
-)
 names_of_streamed_calls_have_a_prefix = hooked_fault(
     "names-of-streamed-calls-have-a-prefix",
     "In streams, the names of called functions begin with `functions.`.",
@@ -116,14 +101,14 @@ lists_of_types_refused = when(
     "A tool with a parameter of several types is refused.",
     _has_types_in_lists,
     refusing("cannot read an array as the type of a property"),
-    applies_to=has_parameters("tools"),
+    applies_to=has_parameters("tools", "response_format"),
 )
 tools_without_descriptions_fail = when(
     "tools-without-descriptions-fail",
     "A tool without a description gets a 500.",
     _has_no_description,
     _fail,
-    applies_to=has_parameters("tools"),
+    applies_to=allows(tools=[NO_TOOL]),
 )
 strict_tools_refused = when(
     "strict-tools-refused",

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from reference_server.faults.blind.recipes import when
 from reference_server.faults.blind.validity import allows
-from reference_server.faults.decorators import envelope_fault, has_parameters
+from reference_server.faults.decorators import envelope_fault
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json, ServedRequest
 
 
@@ -19,6 +20,10 @@ def _add_thoughts(response: Json, _request: ServedRequest) -> None:
     if isinstance(usage, dict) and isinstance(details, dict) and details.get("reasoning_tokens"):
         usage["completion_tokens"] += details["reasoning_tokens"]
         usage["total_tokens"] += details["reasoning_tokens"]
+
+
+def _counts_thoughts(contract: Contract) -> bool:
+    return "UsageCompletionDetails" in contract.schemas and "chat_template_kwargs" in contract.parameters
 
 
 def _asks_for_one_usage(sent: Json) -> bool:
@@ -35,7 +40,7 @@ thoughts_counted_twice = envelope_fault(
     "thoughts-counted-twice",
     _add_thoughts,
     "The tokens of the reasoning are counted twice in completion_tokens.",
-    applies_to=has_parameters("chat_template_kwargs"),
+    applies_to=_counts_thoughts,
 )
 usage_so_far_in_every_chunk = when(
     "usage-so-far-in-every-chunk",

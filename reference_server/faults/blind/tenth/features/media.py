@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.engine.media import Media
-from reference_server.faults.blind.recipes import crowd_fault
+from reference_server.faults.blind.recipes import crowd_fault, messages_of
 from reference_server.faults.hooks import Hooks
 from reference_server.faults.topics.media.decoded_edits import (
     change_media,
@@ -57,8 +57,8 @@ def _exchange_images(crowd: Crowd) -> Hooks:
         others = [
             part
             for sent in crowd.others(request)
-            for message in sent.get("messages") or ()
-            if isinstance(message, dict) and isinstance(message.get("content"), list)
+            for message in messages_of(sent)
+            if isinstance(message.get("content"), list)
             for part in message["content"]
             if isinstance(part, dict)
         ]

@@ -25,13 +25,13 @@ def _drop_next_to_calls(answer: Json, _request: ServedRequest) -> None:
             del said[thoughts[0]]
 
 
-def _join_lines(chunk: Json, _request: ServedRequest) -> None:
-    """Read line by line. Violates the reasoning: the deltas are the whole of it."""
+def _strip_pieces(chunk: Json, _request: ServedRequest) -> None:
+    """Strip each piece. Violates the reasoning: the deltas are the whole of it."""
     for choice in choices_of(chunk):
         said = message_of(choice)
         thoughts = thoughts_of(said)
         if thoughts:
-            said[thoughts[0]] = thoughts[1].replace("\n", "")
+            said[thoughts[0]] = thoughts[1].strip()
 
 
 def _thinks_within_a_limit(sent: Json) -> bool:
@@ -51,10 +51,10 @@ thoughts_lost_next_to_calls = hooked_fault(
     answer=_drop_next_to_calls,
     applies_to=has_parameters("chat_template_kwargs", "tools"),
 )
-line_ends_of_thoughts_lost_in_streams = hooked_fault(
-    "line-ends-of-thoughts-lost-in-streams",
-    "In streams, the line ends of the reasoning are lost.",
-    chunk=_join_lines,
+pieces_of_thoughts_stripped = hooked_fault(
+    "pieces-of-thoughts-stripped",
+    "In streams, the white space around each piece of the reasoning is lost.",
+    chunk=_strip_pieces,
     applies_to=has_parameters("chat_template_kwargs"),
 )
 thoughts_exceed_the_limit = when(

@@ -42,16 +42,6 @@ def _send_text_last(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         yield frame
 
 
-def _end_all(chunk: Json, request: ServedRequest) -> None:
-    """Stop reading at the first end. Violates n: each choice has its own text."""
-    for choice in choices_of(chunk):
-        said = message_of(choice)
-        if request.state.get("ended", choice.get("index")) != choice.get("index") and said.get("content"):
-            said["content"] = ""
-        if choice.get("finish_reason"):
-            request.state.setdefault("ended", choice.get("index"))
-
-
 def _drop_blanks(chunk: Json, _request: ServedRequest) -> None:
     """Strip a piece to see whether it is empty. Violates delta.content: the deltas are the answer."""
     for choice in choices_of(chunk):
@@ -73,12 +63,6 @@ last_texts_follow_finish_chunks = hooked_fault(
     "last-texts-follow-finish-chunks",
     "The last piece of text of a choice follows the chunk with its finish reason.",
     event=_send_text_last,
-)
-choices_end_with_the_first = hooked_fault(
-    "choices-end-with-the-first",
-    "In a stream of several choices, the text of all others is lost after the end of one.",
-    chunk=_end_all,
-    applies_to=has_parameters("n"),
 )
 blank_pieces_lost_in_streams = hooked_fault(
     "blank-pieces-lost-in-streams", "Pieces of a stream that are white space are empty.", chunk=_drop_blanks

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from reference_server.faults.blind.recipes import refusing, when
-from reference_server.faults.blind.schema_recipes import drop_keywords, form_schema_of, form_type_of, parts_of
-from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
+from reference_server.faults.blind.schema_recipes import drop_keywords, form_schema_of, parts_of
+from reference_server.faults.decorators import has_parameters, hooked_fault
 
 if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
@@ -35,15 +34,6 @@ def _quote_nulls(request: ServedRequest) -> None:
             part["enum"] = ["null" if value is None else value for value in part["enum"]]
 
 
-def _encode_again(answer: Json, request: ServedRequest) -> None:
-    """Encode what is JSON. Violates json_schema: the answer matches the schema."""
-    if form_type_of(request.payload) == "json_schema":
-        for choice in choices_of(answer):
-            said = message_of(choice)
-            if said.get("content"):
-                said["content"] = json.dumps(said["content"])
-
-
 lengths_ignored_in_forms = hooked_fault(
     "lengths-ignored-in-forms",
     "minLength and maxLength in the schema of response_format are ignored.",
@@ -68,11 +58,5 @@ nulls_in_forms_in_quotes = hooked_fault(
     "nulls-in-forms-in-quotes",
     "null in an enumeration of response_format becomes a string in answers.",
     request=_quote_nulls,
-    applies_to=has_parameters("response_format"),
-)
-forms_encoded_twice = hooked_fault(
-    "forms-encoded-twice",
-    "With json_schema, the content of plain answers is a JSON string of the JSON.",
-    answer=_encode_again,
     applies_to=has_parameters("response_format"),
 )

@@ -29,7 +29,7 @@ def _send_characters(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     text = said.get("content")
     others = [name for name, value in said.items() if value and name not in ("role", "content")]
     ends = choice is None or choice.get("finish_reason") or choice.get("logprobs") or "full_text" in chunk
-    if ends or others or not isinstance(text, str) or len(text) < 2 or has_fields_of_tokens(request.payload):  # noqa: PLR2004 - one character
+    if ends or others or not isinstance(text, str) or len(text) < 2 or has_fields_of_tokens(request.payload):
         yield frame
         return
     for character in text:
