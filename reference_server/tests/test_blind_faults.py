@@ -31,6 +31,8 @@ from reference_server.tests.blind import (
     seventh_variation_requests,
     sixth_requests,
     sixth_variation_requests,
+    tenth_requests,
+    tenth_variation_requests,
     third_requests,
     third_variation_requests,
     variation_requests,
@@ -49,6 +51,7 @@ REQUESTS = {
     "seventh": {**seventh_requests.REQUESTS, **seventh_variation_requests.REQUESTS},
     "eighth": {**eighth_requests.REQUESTS, **eighth_variation_requests.REQUESTS},
     "ninth": {**ninth_requests.REQUESTS, **ninth_variation_requests.REQUESTS},
+    "tenth": {**tenth_requests.REQUESTS, **tenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
