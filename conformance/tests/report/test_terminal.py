@@ -147,10 +147,11 @@ def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_o
 def test_the_bar_has_the_same_width_throughout_a_run() -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
     bar = ProgressBar(console, 1200)
-    lines = [bar.line(done) for done in (0, 1, 5, 99, 1200)]
+    lines = [bar.line(done) for done in (0, 1, 5, 99, 1199, 1200)]
     assert 1 == len({len(line) for line in lines})
     assert lines[0] == "   0/1200   0 failed   -:-- left"
-    assert lines[-1].endswith("0:00 left")
+    assert lines[-2].endswith("0:00 left")
+    assert lines[-1].endswith(" finishing")
 
 
 def test_the_expected_total_grows_with_a_run_that_sends_more() -> None:
