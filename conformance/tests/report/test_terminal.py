@@ -189,5 +189,16 @@ def test_the_finding_with_the_shortest_request_is_shown_first(read_good: Callabl
     assert repeat_command(exchanges[len(exchanges) // 2]) == reproduction.command(row)
 
 
+def test_the_command_with_fewer_headers_is_the_shorter_one(read_good: Callable[[str], Good]) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    plain = next(item for item in content["exchanges"] if item["scenario"] == "client-headers")
+    request = {**plain["request"], "headers": [["Connection", "close"], ["User-Agent", "curl/8.5.0"]]}
+    usual = {**plain["request"], "headers": [["Accept", "*/*"], ["User-Agent", "chatproof"], ["Content-Length", "105"]]}
+    content["exchanges"] = [{**plain, "id": "a", "request": request}, {**plain, "id": "b", "request": usual}]
+    row = next(row for row in content["requirements"] if row["id"] == "usage.total-is-sum")
+    row.update(outcome="FAIL", fails=True, findings=[finding("a"), finding("b")])
+    assert ["b", "a"] == [item["exchange"] for item in Reproduction(content).order(row)]
+
+
 def finding(exchange: str) -> dict[str, str]:
     return {"where": "/usage", "expected": "1", "got": "2", "scenario": "s", "exchange": exchange}
