@@ -82,7 +82,7 @@ def _is_unseen(row: dict[str, Any]) -> bool:
 
 
 def _is_skipped(row: dict[str, Any], ended_early: str) -> bool:
-    """Return whether a row is no failure: not even one that must be observed, in a run that ended before it was."""
+    """Return whether a row counts as skipped: also one that must be observed, in a run that ended before it was."""
     unjudged = row["outcome"] in ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE")
     return unjudged and not (row["fails"] and not (ended_early and _is_unseen(row)))
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
-from openapi.reading.grammar.amounts import settle_amounts
 from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
+from openapi.reading.grammar.quantities.amounts import settle_amounts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault, Statement
 from openapi.schema.quantity import format_quantity
 

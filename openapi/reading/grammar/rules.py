@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar import amounts, elements, limits, notes, ranges, types, values
-from openapi.reading.grammar.number_words import write_digits
+from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar.quantities import amounts, elements
+from openapi.reading.grammar.quantities.number_words import write_digits
 from openapi.reading.grammar.rule import Preceding
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from openapi.reading.grammar.number_words import parse_number_words, write_digits
+from openapi.reading.grammar.quantities.number_words import parse_number_words, write_digits
 
 SMALL: Final = (
     *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

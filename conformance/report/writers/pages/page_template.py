@@ -37,7 +37,7 @@ def render_page(name: str, **values: Any) -> str:
 
 
 def mark_code(text: str) -> Markup:
-    """Return a text as HTML, with the words between backticks as code."""
+    """Return a string as HTML, with the words between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 

@@ -63,7 +63,7 @@ def _split_part(part: str) -> Iterator[str]:
 
 
 def _strip(text: str) -> str:
-    """Return a text without the separators and brackets around it, also a bracket whose other one was cut off."""
+    """Return words without the separators and brackets around it, also a bracket whose other one was cut off."""
     text = _OUTER.sub("", text)
     for opening, closing in ("()", "[]"):
         if text.startswith(opening):

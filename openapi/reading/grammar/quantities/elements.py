@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.amounts import COUNT, read_amount, read_bare_amount
+from openapi.reading.grammar.quantities.amounts import COUNT, read_amount, read_bare_amount
 from openapi.reading.grammar.rule import Preceding, rule
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.statement import Statement
 
-_ELEMENT: Final = r"(?:(?:stop )?(?:item|element|entry|member|sequence|string|word|phrase|keyword|tag|label))"
+_ELEMENT: Final = r"(?:(?:stop )?(?:item|element|entry|sequence|string|word|phrase|keyword|tag|label))"
 _EACH: Final = (
     rf"(?:each|every)(?: (?:one|{_ELEMENT}|of (?:them|these|which|the (?:{_ELEMENT}s|entries))))?"
     r"(?: (?:of|with|having|containing|holding))?"

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.interval import Interval
+from openapi.reading.grammar.quantities.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.types import parse_types, type_statements
 from openapi.reading.grammar.vocabulary import COMPARISON, TYPE, comparison_interval
 

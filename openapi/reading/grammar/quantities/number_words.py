@@ -24,7 +24,7 @@ _NUMBER: Final = re.compile(
 
 
 def write_digits(text: str) -> str:
-    """Return a text with its numbers in digits; words that form no number, such as `one two`, remain."""
+    """Write the numbers of a sentence in digits; words that form no number, such as `one two`, remain."""
     return _NUMBER.sub(lambda match: _to_digits(match[0]), text)
 
 
