@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from conformance.errors import UsageError
 from conformance.plan.expected_cost import estimate_cost
+from conformance.plan.expected_time import describe_time
 from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
 from conformance.report.results_file import read_results
@@ -53,14 +54,14 @@ def judge_server(
 
     async def run() -> RunOutcome:
         with console.status(f"requesting the models of {escape(options.url)}"):
-            prepared = await prepare_server(options, secret)
+            prepared = await prepare_server(options, secret, timed=True)
         plan = prepared.plan
         line = terminal.plan_lines(
             prepared.contract.name,
             prepared.target.chat_url,
             prepared.model,
             requirements=len({assertion.requirement.id for assertion in plan.assertions}),
-            usual=estimate_cost(plan).describe(prepared.latency_s, options.budget.concurrency),
+            usual=_describe_usual(prepared),
             requests=_least(prepared.requests, options.budget.max_requests),
             tokens=_least(plan.tokens, options.budget.max_tokens),
         )
@@ -92,6 +93,16 @@ def judge_server(
         outcome = replace(outcome, results=add_clients(outcome.results))
     terminal.write(outcome.results, console, file)
     return outcome
+
+
+def _describe_usual(prepared: PreparedRun) -> str:
+    """Return the usual cost of the first plan, and how long the requests of all plans take."""
+    first, *others = (estimate_cost(one.plan) for one in (prepared, *prepared.also))
+    if prepared.pace is None:
+        return first.describe()
+    budget = prepared.options.budget
+    everything = sum(others, start=first)
+    return f"{first.describe()}, {describe_time(everything, prepared.pace, budget.concurrency, budget.rate)}"
 
 
 def _least(planned: int, limit: int | None) -> int:

@@ -29,13 +29,18 @@ class ExpectedCost:
     prompt_tokens: int
     completion_tokens: int
 
-    def describe(self, latency_s: float | None = None, concurrency: int = 1) -> str:
-        """Describe the cost in words. latency_s: how long an answer takes, if it is known."""
+    def __add__(self, other: ExpectedCost) -> ExpectedCost:
+        """Return the cost of two plans."""
+        return ExpectedCost(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    def describe(self) -> str:
+        """Describe the cost in words."""
         tokens = f"{self.prompt_tokens:,} prompt and {format_quantity(self.completion_tokens, 'completion token')}"
-        line = f"usually about {format_quantity(self.requests, 'request')}, {tokens}"
-        if latency_s is None:
-            return line
-        return f"{line}, {max(1.0, self.requests * latency_s / concurrency):,.0f} s"
+        return f"usually about {format_quantity(self.requests, 'request')}, {tokens}"
 
 
 def estimate_cost(plan: Plan) -> ExpectedCost:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import sys
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 from rich.console import Console
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from conformance.proof.fault_host import HostedFault
     from conformance.proof.kill_matrix import FaultRow, KillMatrix
     from conformance.proof.mutation_testing import MutationResult
+
+KILL_MATRIX: Final = Path("docs/kill-matrix.md")
 
 
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,8 +131,8 @@ def run(
     if reference is not None and not changes and (not reference.exists() or _head(_read(reference)) != _head(text)):
         changes = [f"{reference} does not match the kill table"]
     if changes:
-        command = f"chatproof faults run --write {escape(str(reference))}"
-        console.print(f"[red]the kill matrix has changed; update it with: {command}[/red]", soft_wrap=True)
+        command = shlex.join(["chatproof", "faults", "run", "--write", str(reference)])
+        console.print(f"[red]the kill matrix has changed; update it with: {escape(command)}[/red]", soft_wrap=True)
         for line in changes:
             console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
@@ -137,14 +140,18 @@ def run(
         KILL_TABLE.write_text(json.dumps(kill_matrix.to_data(matrix), indent=1) + "\n", encoding="utf-8")
         console.print(f"[dim]written to {escape(str(output))} and {escape(KILL_TABLE.name)}[/dim]")
     if result.stale and output is None:
-        console.print(
-            f"{format_quantity(len(result.stale), 'fault')} took longer, as the recorded scenarios no longer show what "
-            f"they did: {', '.join(result.stale)}. `chatproof faults run --known --write docs/kill-matrix.md` records "
-            "others.",
-            soft_wrap=True,
-        )
+        console.print(_describe_stale(result.stale, reference or KILL_MATRIX), soft_wrap=True, markup=False)
     console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
     sys.exit(SUCCESS if result.holds and not changes else FAILURE)
+
+
+def _describe_stale(faults: Sequence[str], matrix: Path) -> str:
+    """Return which faults took longer, and the command that records other scenarios in the kill matrix of this file."""
+    command = shlex.join(["chatproof", "faults", "run", "--known", "--write", str(matrix)])
+    return (
+        f"{format_quantity(len(faults), 'fault')} took longer, as the recorded scenarios no longer show what they did: "
+        f"{', '.join(faults)}. `{command}` records others."
+    )
 
 
 def _read(path: Path) -> str:

@@ -14,6 +14,7 @@ from conformance.client.request_builder import DEFAULT_HEADERS
 from conformance.client.secret import alteration_in, is_redacted
 from conformance.errors import Unreachable, UsageError
 from conformance.exchange import Exchange
+from conformance.report.writers.evidence import Reproduction
 from conformance.run.calls import WRONG_KEY
 from openapi.extra_headers import KEY_HEADER
 from openapi.schema.quantity import format_quantity
@@ -51,7 +52,7 @@ class AnswerDifference:
 
 
 def find_exchange(results: dict[str, Any], identity: str) -> Exchange:
-    """Return the exchange with an id, or the one with the first finding of a requirement, or the first of a scenario.
+    """Return the exchange with an id, or that of the finding that reports show first, or the first of a scenario.
 
     Raise UsageError, with some known ids, for an unknown one.
     """
@@ -59,7 +60,8 @@ def find_exchange(results: dict[str, Any], identity: str) -> Exchange:
     if identity in recorded:
         return Exchange.from_dict(recorded[identity])
     rows = [row for row in results["requirements"] if identity in (row["id"], row["check"])]
-    of_findings = [finding["exchange"] for row in rows for finding in row["findings"]]
+    reproduction = Reproduction(results)
+    of_findings = [first["exchange"] for row in rows if (first := reproduction.first_finding(row)) is not None]
     if rows and not of_findings:
         raise UsageError(
             f"--id {identity!r}: the run has no finding for this requirement, so there is nothing to repeat"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonschema_rs
 
 from conformance.errors import UsageError
+from conformance.report.old_verdicts import withdraw_unsupported
 from conformance.report.results import SCHEMA_VERSION, load_schema
 from conformance.report.verdict import Outcome
 
@@ -30,6 +31,7 @@ OLD_VERSIONS: Final = (1, 2, 3)
 def read_results(path: Path) -> dict[str, Any]:
     """Read a results file, plain or gzipped, and return it in the form of the current version.
 
+    A verdict `conformant` of an older version that no judged requirement supports becomes `inconclusive`.
     Raise UsageError for anything else.
     """
     try:
@@ -56,7 +58,7 @@ def read_results(path: Path) -> dict[str, Any]:
         problem = next(iter(validator.iter_errors(_abbreviate(document))))
         place = "/".join(map(str, problem.instance_path)) or "top level"
         raise UsageError(f"{path}: not a results file of chatproof: {place}: {problem.message[:200]}")
-    return document
+    return withdraw_unsupported(document)
 
 
 def _read_limited(path: Path) -> str:

@@ -16,6 +16,7 @@ from conformance.client.call import Call
 from conformance.errors import ServerNotListening, Unreachable
 from conformance.judge.acceptance import is_completion, is_refused_somehow, reports_key_error
 from conformance.judge.applicability import summarize
+from conformance.plan.expected_time import AnswerPace
 from conformance.record import BudgetLimits, Spent
 from conformance.run.budget import count_tokens
 from conformance.run.capability_probes import (
@@ -41,6 +42,11 @@ OPTIONAL_S: Final = 5.0
 """Longest wait for an answer that the run does not need."""
 CHAT_S: Final = 120.0
 """Longest wait for an answer to a chat request."""
+PACE_TOKENS: Final = 16
+"""The tokens of an answer from which the time of one is measured."""
+PACE_S: Final = 10.0
+"""Longest wait for this answer."""
+PACE_PROMPT: Final = "Count from one to twenty in words."
 SHORTEST_S: Final = 0.1
 """The shortest time limit that a request is given."""
 SERVER_ERROR: Final = 500
@@ -67,7 +73,7 @@ class Preflight:
         limits: BudgetLimits = NO_LIMITS,
     ) -> None:
         self.spent = Spent()
-        self.latency_s: float | None = None
+        self.pace: AnswerPace | None = None
         self.failed = False
         self._limits = limits
         self._client = client
@@ -129,9 +135,9 @@ class Preflight:
         These are mistakes in the settings; whatever else is wrong with the answer, the server is judged.
         `named` says whether the user named the model.
         """
-        step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._one_token()})
+        step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._limit_tokens(1)})
         exchange = _require_connection(await self._chat(step, model))
-        self.latency_s = None if exchange.response is None else exchange.response.ended_at_s
+        self.pace = None if exchange.response is None else AnswerPace(exchange.response.ended_at_s)
         self.failed = exchange.status is not None and exchange.status >= SERVER_ERROR
         if exchange.response is None and exchange.failure is not None:
             if exchange.failure.kind == "timeout" and self._is_late:
@@ -149,10 +155,23 @@ class Preflight:
                 raise Unreachable(reason)
         return is_completion(exchange)
 
-    def _one_token(self) -> dict[str, int]:
-        """Return the field that limits an answer to one token, or to the least that the contract allows."""
+    async def measure_pace(self, model: str) -> None:
+        """Send a request for a few tokens, which shows how long one of them takes. It stays unknown on a failure."""
+        fields = self._limit_tokens(PACE_TOKENS)
+        if self.pace is None or self._is_over or not fields:
+            return
+        step = Step("pace", body={"messages": [{"role": "user", "content": PACE_PROMPT}], **fields})
+        exchange = await self._chat(step, model, PACE_S)
+        tokens = exchange.usage.get("completion_tokens") if exchange.usage else None
+        if exchange.response is not None and is_completion(exchange) and isinstance(tokens, int):
+            self.pace = AnswerPace.measured(self.pace.answer_s, exchange.response.ended_at_s, min(tokens, PACE_TOKENS))
+
+    def _limit_tokens(self, number: int) -> dict[str, int]:
+        """Return the field that limits an answer to this number of tokens, or to the least that the contract allows."""
         names = (name for name in ("max_tokens", "max_completion_tokens") if name in self._contract.parameters)
-        return {name: max(1, int(self._contract.parameters[name].schema.get("minimum", 1))) for name in [*names][:1]}
+        return {
+            name: max(number, int(self._contract.parameters[name].schema.get("minimum", 1))) for name in [*names][:1]
+        }
 
     async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
@@ -195,7 +214,7 @@ class Preflight:
             Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=limit_s)
         )
 
-    async def _chat(self, step: Step, model: str) -> Exchange:
+    async def _chat(self, step: Step, model: str, limit_s: float = CHAT_S) -> Exchange:
         exchange = await self._client.send(
             Call(
                 id=step.name,
@@ -205,7 +224,7 @@ class Preflight:
                 url=self._target.chat_url,
                 headers={"Content-Type": "application/json"},
                 body=step.payload(model),
-                deadline_s=self._limit(CHAT_S),
+                deadline_s=self._limit(limit_s),
             )
         )
         spent = self.spent

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from conformance.client.secret import Secret
     from conformance.exchange import Exchange
     from conformance.plan.depth import Depth
+    from conformance.plan.expected_time import AnswerPace
     from conformance.report.verdict import Report
     from conformance.report.waivers import Waiver
     from openapi.address import Target
@@ -112,7 +113,7 @@ class PreparedRun:
     answered: whether the chat request of the preflight was answered with a completion.
     failed: whether it was answered with a status of 5xx.
     spent: what the chat requests of the preflight have cost.
-    latency_s: how long the first of them took.
+    pace: how fast the server answered them.
     """
 
     options: RunOptions
@@ -125,7 +126,7 @@ class PreparedRun:
     answered: bool = True
     failed: bool = False
     spent: Spent = NOTHING_SPENT
-    latency_s: float | None = None
+    pace: AnswerPace | None = None
 
     @property
     def requests(self) -> int:
@@ -170,9 +171,10 @@ def parse_target(url: str, contract: Contract) -> Target:
         raise UsageError(str(error)) from error
 
 
-async def prepare_server(options: RunOptions, secret: Secret | None) -> PreparedRun:
+async def prepare_server(options: RunOptions, secret: Secret | None, *, timed: bool = False) -> PreparedRun:
     """Connect to the server, ask for its models and capabilities, and draft the plan.
 
+    timed: whether to measure the time of a token, too, for an estimate of the duration.
     Raises Unreachable if the server does not answer or refuses the API key, UsageError for an invalid setting.
     """
     contract = load_contract(options.dialect)
@@ -189,6 +191,8 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
     description = await preflight.fetch_description()
     capabilities = _read_capabilities(contract, description, options, options.capabilities, key=client.has_key)
     answered = await preflight.check_chat(model, named=bool(options.model))
+    if timed and answered:
+        await preflight.measure_pace(model)
     capabilities = await preflight.probe(model, capabilities)
 
     def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
@@ -203,7 +207,7 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
             plan,
             answered=answered,
             failed=preflight.failed,
-            latency_s=preflight.latency_s,
+            pace=preflight.pace,
         )
 
     others = []

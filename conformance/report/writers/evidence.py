@@ -140,7 +140,7 @@ class Reproduction:
         return [(name, repeat_command(self._exchanges[name], self.recorded)) for name in names]
 
     def first_finding(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the finding to show first: of the exchange with the shortest request, among the first ones.
+        """Return the finding to show first: of the exchange with the shortest command, among the first ones.
 
         What compares several answers is reproduced by `chatproof replay`, which sends all of their requests: its first
         finding is as good as another.
@@ -148,7 +148,7 @@ class Reproduction:
         findings: list[Mapping[str, Any]] = row["findings"][:COMPARED_FINDINGS]
         if not findings or self._compares(row):
             return findings[0] if findings else None
-        return min(findings, key=lambda finding: self._request_length(finding["exchange"]))
+        return min(findings, key=lambda finding: self._command_length(finding["exchange"]))
 
     def order(self, row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return all findings of a requirement, the one to show first in front."""
@@ -161,11 +161,11 @@ class Reproduction:
         check = self._checks.get(row["check"])
         return check is not None and check.is_relation
 
-    def _request_length(self, exchange: str) -> float:
+    def _command_length(self, exchange: str) -> float:
         if exchange not in self._exchanges:
             return math.inf
-        request = self._exchanges[exchange]["request"]
-        return len(str(request["body"])) + sum(len(value) for _, value in request["headers"])
+        request = Exchange.from_dict({**self._exchanges[exchange], "response": None}).request
+        return len(short_curl(request, KEY_VARIABLE))
 
 
 def show_shortest_first(results: dict[str, Any]) -> dict[str, Any]:

@@ -21,20 +21,22 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def write(results: dict[str, Any]) -> str:
     """Return the results as JUnit XML.
 
-    A failing row is a `failure`, an internal error of the suite an `error`, and a warning is written to `system-out`.
+    A failing row is a `failure`, but `skipped` if it was not observed before a run ended early. An internal error of
+    the suite is an `error`, as is a run that ended early without another failure. A warning is written to `system-out`.
     A consequence begins with the name of its cause.
     """
     results = show_shortest_first(results)
     target, rows, reproduction = results["target"], results["requirements"], Reproduction(results)
     # Without a case that says so, a CI system would show a run that judged nothing as an empty or green suite.
-    not_judged = describe_unjudged(results["run"]) or ("" if rows else results["run"]["exhausted"] or "")
+    ended_early, proven = results["run"]["exhausted"] or "", any(row["fails"] and not _is_unseen(row) for row in rows)
+    not_judged = describe_unjudged(results["run"]) or ("" if proven else ended_early)
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
         tests=str(len(rows) + bool(not_judged)),
-        failures=str(sum(row["fails"] for row in rows)),
+        failures=str(sum(row["fails"] and not (ended_early and _is_unseen(row)) for row in rows)),
         errors=str(sum(row["outcome"] == "ERROR" for row in rows) + bool(not_judged)),
-        skipped=str(sum(_is_skipped(row) for row in rows)),
+        skipped=str(sum(_is_skipped(row, ended_early) for row in rows)),
         time=f"{results['run']['duration_s']:.3f}",
         timestamp=results["run"]["started_at"],
     )
@@ -62,21 +64,27 @@ def write(results: dict[str, Any]) -> str:
         )
         if row["outcome"] == "ERROR":
             Xml.SubElement(case, "error", message=_clean(row["note"]))
+        elif _is_skipped(row, ended_early):
+            Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
         elif row["fails"]:
             claim = f"{row['keyword']}: {row['summary'].removesuffix('.')}"
             cause = f"consequence of {row['causes'][0]}: " if row["causes"] else ""
             failure = Xml.SubElement(case, "failure", message=_clean(f"{cause}{claim}: {_problem(row)}"))
             failure.text = _clean(_details(row, reproduction))
-        elif _is_skipped(row):
-            Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
         elif row["findings"]:
             Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, reproduction)}")
     Xml.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(suite, encoding="unicode") + "\n"
 
 
-def _is_skipped(row: dict[str, Any]) -> bool:
-    return row["outcome"] in ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE") and not row["fails"]
+def _is_unseen(row: dict[str, Any]) -> bool:
+    return bool(row["outcome"] == "UNTESTABLE")
+
+
+def _is_skipped(row: dict[str, Any], ended_early: str) -> bool:
+    """Return whether a row counts as skipped: also one that must be observed, in a run that ended before it was."""
+    unjudged = row["outcome"] in ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE")
+    return unjudged and not (row["fails"] and not (ended_early and _is_unseen(row)))
 
 
 def _problem(row: dict[str, Any]) -> str:

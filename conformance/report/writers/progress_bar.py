@@ -80,7 +80,8 @@ class ProgressBar:
     def line(self, done: int) -> str:
         """Return the numbers next to the bar, which keep their places while they grow."""
         width = len(str(self._expected))
-        return f"{done:>{width}}/{self._expected} {self._failed:>3} failed  {format_left(self._left_s(done)):>5} left"
+        left = f"{'finishing':>10}" if done >= self._expected else f"{format_left(self._left_s(done)):>5} left"
+        return f"{done:>{width}}/{self._expected} {self._failed:>3} failed  {left}"
 
     def _show(self) -> None:
         done = sum(self._done.values())

@@ -241,7 +241,7 @@ def test_a_budget_that_ran_out_gives_4_and_a_partial_report(
         result.results["run"]["requests"],
         result.results["run"]["exhausted"],
     ) == ("inconclusive", 5, "--max-requests 5")
-    assert 4 == len(result.results["exchanges"])  # the chat request of the preflight counts, too
+    assert 3 == len(result.results["exchanges"])  # the two chat requests of the preflight count, too
 
 
 def test_an_internal_error_of_a_check_gives_5_and_is_not_reported_as_a_failure(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from chatproof import main
 from conformance.judge.check_registry import gather_checks
-from conformance.proof import kill_table
+from conformance.proof import faults_command, kill_table
 from conformance.proof.kill_matrix import (
     FaultRow,
     KillMatrix,
@@ -20,9 +20,7 @@ from conformance.proof.kill_matrix import (
     render,
     to_data,
 )
-
-if TYPE_CHECKING:
-    import pytest
+from conformance.proof.mutation_testing import MutationResult
 
 
 def fault(name: str, **killers: str) -> FaultRow:
@@ -124,3 +122,22 @@ def test_a_check_is_shown_with_the_faults_that_it_detects(monkeypatch: pytest.Mo
 def test_the_committed_kill_table_and_its_excuses_name_existing_checks() -> None:
     named = {check for row in kill_table.read()["faults"].values() for check in row["killed_by"]}
     assert set(gather_checks()) >= named | {name for name in kill_table.EXCUSED if "." in name}
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ([], "chatproof faults run --known --write docs/kill-matrix.md"),
+        (["--check", "my matrix.md"], "chatproof faults run --known --write 'my matrix.md'"),
+    ],
+)
+def test_the_command_that_records_other_scenarios_names_the_file_of_the_matrix(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], command: str
+) -> None:
+    matrix = KillMatrix((fault("one", a="M"),), ("topic.a",), {})
+    result = MutationResult(matrix, (), (), stale=("one", "two"))
+    monkeypatch.setattr(faults_command, "_run_faults", lambda *_, **__: (result, []))
+    printed = CliRunner().invoke(faults_command.run, options).output
+    assert f"2 faults took longer, as the recorded scenarios no longer show what they did: one, two. `{command}`" in (
+        printed
+    )

@@ -15,6 +15,7 @@ from conformance.proof.editing.answers import edit_answer, edit_text
 from conformance.replay import rejudge, resend, verification
 from conformance.report import results
 from conformance.report.results_file import read_results
+from conformance.report.writers.evidence import Reproduction
 from conformance.run.drafting import draft
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 
@@ -172,7 +173,9 @@ def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Cal
     assert resend.find_exchange(content, name).id == name
     assert resend.find_exchange(content, "conversation").scenario == "conversation"
     row = next(row for row in content["requirements"] if row["findings"])
-    assert resend.find_exchange(content, row["id"]).id == row["findings"][0]["exchange"]
+    shown = Reproduction(content).first_finding(row)
+    assert shown is not None
+    assert resend.find_exchange(content, row["id"]).id == shown["exchange"]
     for identity, hint in (("nothing", "for example"), ("usage.total-is-sum", "has no finding")):
         with pytest.raises(UsageError, match=hint):
             resend.find_exchange(content, identity)

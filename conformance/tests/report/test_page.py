@@ -16,6 +16,7 @@ import pytest
 from conformance.report.writers.cause_groups import MOST_CAUSES
 from conformance.report.writers.pages import check_page as page
 from conformance.report.writers.pages.page_exchanges import make_id
+from conformance.report.writers.pages.page_template import mark_code
 from conformance.tests.report.judgements import results_with_failures
 from conformance.tests.report.test_writers import CONTROL, HOSTILE, hostile
 
@@ -158,6 +159,18 @@ def test_a_further_dialect_is_a_column(read_good: Callable[[str], Good]) -> None
     assert '<th scope="col">mindie-2.3</th><th scope="col">other-1</th><th scope="col">finding</th>' in written
     assert f'<code>{name}</code></th><td class="FAIL">FAIL</td><td class="PASS">PASS</td>' in written
     assert '<span class="PASS">other-1: PASS</span>' in written
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ends with `[DONE]`.", "ends with <code>[DONE]</code>."),
+        ("`a` and `b", "<code>a</code> and `b"),
+        ("`<script>` & `</code><img>`", "<code>&lt;script&gt;</code> &amp; <code>&lt;/code&gt;&lt;img&gt;</code>"),
+    ],
+)
+def test_words_between_backticks_are_code_and_nothing_else_is_markup(text: str, expected: str) -> None:
+    assert expected == mark_code(text)
 
 
 def test_ids_differ_whatever_names_are_given() -> None:

@@ -142,6 +142,41 @@ def test_a_file_that_an_old_version_wrote_can_be_judged_again(version: int) -> N
     assert {"OBSERVED", ""} >= {change.before for change in changes}
 
 
+def unjudged(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that no answer showed."""
+    return {**row, "outcome": "NOT_EXERCISED", "exchanges": 0, "findings": []}
+
+
+@pytest.mark.parametrize(
+    ("selection", "is_judged", "expected"),
+    [
+        ({}, lambda _: False, "inconclusive"),
+        ({}, lambda row: row["id"] == "usage.total-is-sum", "conformant"),
+        ({"only": ["usage.*"]}, lambda row: row["check"].startswith("usage."), "conformant"),
+        ({"only": ["usage.*"]}, lambda row: not row["check"].startswith("usage."), "inconclusive"),
+        ({"only": ["greedy"]}, lambda row: row["check"] == "answer.accepted", "conformant"),
+        ({"topics": ["usage"]}, lambda row: row["check"] == "answer.accepted", "inconclusive"),
+    ],
+)
+def test_a_file_is_conformant_only_if_a_selected_requirement_was_judged(
+    read_good: Callable[[str], Good],
+    tmp_path: Path,
+    selection: dict[str, Any],
+    is_judged: Callable[[dict[str, Any]], bool],
+    expected: str,
+) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    content["run"] |= selection
+    content["requirements"] = [row if is_judged(row) else unjudged(row) for row in content["requirements"]]
+    names = ("target", "verdict", "counts", "causes", "document", "requirements")
+    content["also"] = [{**{name: content[name] for name in names}, "requests": 0}]
+    (path := tmp_path / "old.json").write_text(json.dumps(content), encoding="utf-8")
+    read = read_results(path)
+    assert [expected, expected] == [read["verdict"], read["also"][0]["verdict"]]
+    assert (expected == "inconclusive") == ("unjudged" in read["run"])
+    assert not problems(read)
+
+
 def test_a_value_that_is_not_an_old_document_is_not_changed() -> None:
     values: tuple[Any, ...] = ({}, [], None, {"schema_version": 5})
     for value in values:

@@ -147,10 +147,11 @@ def test_a_finding_that_compares_answers_is_reproduced_by_replay_with_the_file_o
 def test_the_bar_has_the_same_width_throughout_a_run() -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
     bar = ProgressBar(console, 1200)
-    lines = [bar.line(done) for done in (0, 1, 5, 99, 1200)]
+    lines = [bar.line(done) for done in (0, 1, 5, 99, 1199, 1200)]
     assert 1 == len({len(line) for line in lines})
     assert lines[0] == "   0/1200   0 failed   -:-- left"
-    assert lines[-1].endswith("0:00 left")
+    assert lines[-2].endswith("0:00 left")
+    assert lines[-1].endswith(" finishing")
 
 
 def test_the_expected_total_grows_with_a_run_that_sends_more() -> None:
@@ -186,6 +187,17 @@ def test_the_finding_with_the_shortest_request_is_shown_first(read_good: Callabl
     assert chosen[1] == (reproduction.first_finding(row) or {})["exchange"]
     assert [chosen[1], chosen[0], chosen[2]] == [item["exchange"] for item in reproduction.order(row)]
     assert repeat_command(exchanges[len(exchanges) // 2]) == reproduction.command(row)
+
+
+def test_the_command_with_fewer_headers_is_the_shorter_one(read_good: Callable[[str], Good]) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    plain = next(item for item in content["exchanges"] if item["scenario"] == "client-headers")
+    request = {**plain["request"], "headers": [["Connection", "close"], ["User-Agent", "curl/8.5.0"]]}
+    usual = {**plain["request"], "headers": [["Accept", "*/*"], ["User-Agent", "chatproof"], ["Content-Length", "105"]]}
+    content["exchanges"] = [{**plain, "id": "a", "request": request}, {**plain, "id": "b", "request": usual}]
+    row = next(row for row in content["requirements"] if row["id"] == "usage.total-is-sum")
+    row.update(outcome="FAIL", fails=True, findings=[finding("a"), finding("b")])
+    assert ["b", "a"] == [item["exchange"] for item in Reproduction(content).order(row)]
 
 
 def finding(exchange: str) -> dict[str, str]:

@@ -116,6 +116,24 @@ def test_the_counts_of_junit_are_those_of_the_results(good: Good, strict: bool) 
         assert f"{row['keyword']}: {row['summary'].removesuffix('.')}: expected " in str(messages[row["id"]])
 
 
+@pytest.mark.parametrize(("has_failure", "errors"), [(True, 0), (False, 1)])
+def test_junit_skips_what_was_not_observed_before_a_run_ended_early(good: Good, has_failure: bool, errors: int) -> None:
+    content = json.loads(good.results)
+    content["run"]["exhausted"] = "--fail-fast: usage.total-is-sum failed"
+    failing, *others = content["requirements"][:4]
+    for row in others:
+        row.update(outcome="UNTESTABLE", keyword="MUST", fails=True, note="not sent")
+    finding = {"where": "/", "expected": "1", "got": "2", "scenario": "s", "exchange": content["exchanges"][0]["id"]}
+    if has_failure:
+        failing.update(outcome="FAIL", fails=True, findings=[finding])
+    suite = Xml.fromstring(junit.write(content))
+    assert (int(has_failure), errors) == (len(suite.findall("*/failure")), len(suite.findall("*/error")))
+    skipped = [case.get("name") for case in suite.findall("testcase") if case.find("skipped") is not None]
+    assert {row["id"] for row in others} <= set(skipped)
+    counts = [len(suite.findall(f"*/{kind}")) for kind in ("failure", "error", "skipped")]
+    assert counts == [int(suite.get(kind, "")) for kind in ("failures", "errors", "skipped")]
+
+
 def test_junit_is_valid_xml_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     written = junit.write(attacked)
     suite = Xml.fromstring(written)

@@ -20,6 +20,7 @@ from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
+    from conformance.run.session import PreparedRun
     from conformance.tests.faulty_proxy import Forward, Sent
 
 KEY = "sk-0123456789abcdef"
@@ -92,6 +93,22 @@ def test_a_url_without_a_chat_endpoint_ends_the_run_after_one_chat_request(answe
         prepared(script)
     assert "/v1/chat/completions was answered with" in str(caught.value)
     assert 1 == sum(sent.method == "POST" for sent in script.sent)
+
+
+@pytest.mark.parametrize(
+    ("usage", "is_known"), [({"completion_tokens": 16}, True), ({"completion_tokens": 10**400}, True), ({}, False)]
+)
+def test_the_time_of_a_token_is_measured_with_one_request_that_counts(usage: dict[str, object], is_known: bool) -> None:
+    def prepare(*, timed: bool) -> PreparedRun:
+        with FaultyProxy("", Scripted(answer=json_reply({**COMPLETION, "usage": usage}))) as server:
+            options = RunOptions(url=server.url, dialect="mindie-2.3")
+            return asyncio.run(prepare_server(options, None, timed=timed))
+
+    untimed, timed = prepare(timed=False), prepare(timed=True)
+    assert untimed.pace is not None
+    assert timed.pace is not None
+    assert (None, is_known) == (untimed.pace.token_s, timed.pace.token_s is not None)
+    assert untimed.spent.requests + 1 == timed.spent.requests
 
 
 @pytest.mark.parametrize("dialect", ["mindie", "deepseek", "ovms"])  # paths with a version, without one, and with v3

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
-from openapi.reading.grammar.amounts import settle_amounts
 from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
+from openapi.reading.grammar.quantities.amounts import settle_amounts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault, Statement
 from openapi.schema.quantity import format_quantity
 
@@ -105,7 +105,11 @@ def _path(row: TableRow, facts: Mapping[tuple[str, str], Fact]) -> str:
 def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
     """Make the fact of a row, and those of the elements and fields that its cells describe."""
     by_subject: dict[str, list[Statement]] = {"": []}
+    misplaced = _misplaced(parsed.statements)
+    misplaced_texts = [item.text for item in misplaced]
     for statement in parsed.statements:
+        if any(statement is item for item in misplaced):
+            continue
         by_subject.setdefault(statement.at, []).append(statement)
     facts = []
     for at, stated in by_subject.items():
@@ -118,13 +122,20 @@ def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
                 path=path + at,
                 line=row.line,
                 supported=row.supported,
-                unread=(*parsed.unread, *contradictions) if at == "" else tuple(contradictions),
+                unread=(*parsed.unread, *misplaced_texts, *contradictions) if at == "" else (*contradictions,),
                 read=tuple(statements),
                 prose=parsed.prose if at == "" else (),
                 **attributes,
             )
         )
     return facts
+
+
+def _misplaced(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the amounts of elements that a value of the stated types does not have."""
+    types = {name for item in statements if item.attribute == "types" and not item.at for name in item.value}
+    elements = [item for item in statements if item.at == "[]" and item.attribute in RANGES]
+    return elements if types and "array" not in types else []
 
 
 def _attributes(statements: Iterable[Statement]) -> tuple[dict[str, Any], list[str]]:

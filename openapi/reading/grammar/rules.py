@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar import amounts, limits, notes, ranges, types, values
+from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar.quantities import amounts, elements
+from openapi.reading.grammar.quantities.number_words import write_digits
 from openapi.reading.grammar.rule import Preceding
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ RULES: Final[tuple[GrammarRule, ...]] = (
     *ranges.RULES,
     *limits.RULES,
     *amounts.RULES,
+    *elements.RULES,
     *notes.RULES,
 )
 
@@ -29,8 +32,9 @@ def read_clause(text: str, name: str, preceding: Preceding = Preceding.READ) -> 
 
     An empty list means that the text is understood and states nothing. `preceding`: what precedes it in its sentence.
     """
-    for rule in RULES:
-        statements = rule.read(text, name, preceding)
-        if statements is not None:
-            return statements
+    for words in dict.fromkeys((text, write_digits(text))):
+        for rule in RULES:
+            statements = rule.read(words, name, preceding)
+            if statements is not None:
+                return statements
     return None

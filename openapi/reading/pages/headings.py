@@ -12,7 +12,7 @@ from bs4.element import Tag
 from openapi.reading.pages.row import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bs4 import BeautifulSoup
     from markdown_it.token import Token
@@ -72,6 +72,18 @@ def text_of(inline: Token) -> str:
     """Return the text of an inline token without its markup."""
     breaks = ("softbreak", "hardbreak", "html_inline")
     return "".join(" " if child.type in breaks else child.content for child in inline.children or ()).strip()
+
+
+def nested_inlines(tokens: Iterable[Token]) -> Iterator[tuple[int, Token, Token]]:
+    """Yield the text of each paragraph, heading and cell with its depth in lists, and the token that opens it."""
+    depth = 0
+    for opening, token in pairwise(tokens):
+        if opening.type in ("bullet_list_open", "ordered_list_open"):
+            depth += 1
+        elif opening.type in ("bullet_list_close", "ordered_list_close"):
+            depth -= 1
+        if token.type == "inline" and token.map:
+            yield depth, opening, token
 
 
 def _of_markdown(tokens: Sequence[Token]) -> Iterator[Heading]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from openapi.schema.quantity import format_quantity
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 STYLE: Final = "report.css"
 SHARED_SCRIPT: Final = "page.js"
+_CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def render_page(name: str, **values: Any) -> str:
@@ -34,10 +36,16 @@ def render_page(name: str, **values: Any) -> str:
     return _template(f"{name}.html").render(policy=policy, style=style, script=script, **values)
 
 
+def mark_code(text: str) -> Markup:
+    """Return a string as HTML, with the words between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
 @cache
 def _template(name: str) -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["quantity"] = format_quantity
+    environment.filters["code"] = mark_code
     return environment.from_string(_read(name))
 
 

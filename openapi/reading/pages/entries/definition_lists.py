@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from bs4.element import Tag
 
-from openapi.reading.grammar.type_cells import parse_type_cell
 from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.columns import NO_PART, detect_part
+from openapi.reading.pages.entries.signature import make_row, says_type, split_words
 from openapi.reading.pages.headings import enclosing_headings, position_of
 from openapi.reading.pages.names import parse_name
-from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
+from openapi.reading.pages.row import UnreadPassage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,13 +19,10 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
 
     from openapi.reading.pages.headings import Heading, Position
-    from openapi.reading.pages.row import Part
+    from openapi.reading.pages.row import Item, TableRow
 
     Result = tuple[Position, TableRow | UnreadPassage]
 
-REQUIRED: Final = re.compile(r"required|mandatory|optional|必选|必填|可选|选填", re.IGNORECASE)
-_BETWEEN: Final = re.compile(r"\s*[,;|·•]\s*")
-_OUTER: Final = re.compile(r"^[\s:(\[–—-]+|[\s:)\]]+$")
 MIN_TERMS: Final = 2
 
 
@@ -49,7 +45,8 @@ def read_definition_lists(soup: BeautifulSoup, headings: Sequence[Heading]) -> I
             yield position, UnreadPassage(position[0], NO_PART, names)
             continue
         for path, rest, (term, definition) in described:
-            yield position_of(term), _row(part, path, rest, term, definition)
+            line = position_of(term)[0]
+            yield position_of(term), make_row(part, path, line, split_words(rest), _own_items(definition))
 
 
 def _definitions(terms: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, tuple[Tag, Tag]]]:
@@ -71,32 +68,6 @@ def _definitions(terms: Tag, above: tuple[str, ...]) -> Iterator[tuple[tuple[str
 def _is_marked(rest: str, term: Tag) -> bool:
     """Return whether a term is the name of a parameter rather than a word: it is code, or its type follows."""
     return term.find(["code", "kbd", "tt"]) is not None or any(map(says_type, split_words(rest)))
-
-
-def split_words(rest: str) -> list[str]:
-    """Return the words next to a name, such as `string` and `required`, without brackets and separators."""
-    return [word for part in _BETWEEN.split(_OUTER.sub("", rest)) if (word := _OUTER.sub("", part))]
-
-
-def says_type(word: str) -> bool:
-    return REQUIRED.fullmatch(word) is not None or parse_type_cell(word) is not None
-
-
-def _row(part: Part, path: tuple[str, ...], rest: str, term: Tag, definition: Tag) -> TableRow:
-    line = position_of(term)[0]
-    words = split_words(rest)
-    required = next((word for word in words if REQUIRED.fullmatch(word)), None)
-    types = next((word for word in words if parse_type_cell(word)), None)
-    others = [Item(word, 0, line) for word in words if word not in (types, required)]
-    prose = [*others, *_own_items(definition)]
-    return TableRow(
-        part=part,
-        path=path,
-        line=line,
-        type=Cell((Item(types, 0, line),), line) if types else None,
-        required=Cell((Item(required, 0, line),), line) if required else None,
-        prose=Cell(tuple(prose), line) if prose else None,
-    )
 
 
 def _own_items(definition: Tag) -> list[Item]:

@@ -10,9 +10,10 @@ from bs4.element import NavigableString, PreformattedString, Tag
 
 from openapi.reading.grammar.types import parse_types
 from openapi.reading.pages.columns import NO_PART, detect_part
-from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings, position_of
+from openapi.reading.pages.entries.signature import REQUIRED, make_row, split_words
+from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings, nested_inlines, position_of
 from openapi.reading.pages.names import PATH, parse_name
-from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
+from openapi.reading.pages.row import Item, UnreadPassage
 from openapi.reading.pages.unsupported_lists import announces_unsupported
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     from openapi.reading.pages.headings import Heading, Position
-    from openapi.reading.pages.row import Part
+    from openapi.reading.pages.row import Part, TableRow
 
     Entry = tuple[int, Position, re.Match[str]]  # the nesting of a list entry, its position, and its words
 
@@ -34,7 +35,6 @@ _ENTRY: Final = re.compile(
 _UNSEPARATED: Final = re.compile(  # a marked name and its type, directly followed by a sentence
     rf"(?P<mark>\*\*`|`|\*\*|__)(?P<name>{PATH}){_MARKED}\s+(?P<end>)(?P<rest>[^\W\d_a-z].*)", re.DOTALL
 )
-_REQUIRED: Final = re.compile(r"(?:required|mandatory|optional|必选|必填|可选|选填)", re.IGNORECASE)
 _LISTS: Final = ("ul", "ol")
 _NAMES: Final = ("code", "strong", "b", "kbd", "tt")  # tags that mark the name of a parameter
 _EMPHASIS: Final = ("em", "i")  # tags that mark its type
@@ -74,18 +74,8 @@ def _before(headings: Sequence[Heading], entries: Sequence[Entry]) -> list[Headi
 
 
 def _entries(tokens: Sequence[Token]) -> Iterator[Entry]:
-    depth = 0
-    for at, token in enumerate(tokens):
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth += 1
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
-        elif (
-            token.type == "inline"
-            and token.map
-            and tokens[at - 1].type == "paragraph_open"
-            and (match := _match(token.content))
-        ):
+    for depth, opening, token in nested_inlines(tokens):
+        if token.map and opening.type == "paragraph_open" and (match := _match(token.content)):
             yield depth, (token.map[0] + 1, 0), match
 
 
@@ -126,15 +116,13 @@ def _match(words: str) -> re.Match[str] | None:
 
 def _is_typed(brackets: str | None) -> bool:
     words = _inside(brackets)
-    return any(parse_types(word) or _REQUIRED.fullmatch(word) for word in words)
+    return any(parse_types(word) or REQUIRED.fullmatch(word) for word in words)
 
 
 def _inside(brackets: str | None) -> list[str]:
-    """Return the words in brackets, separated by commas outside inner brackets."""
-    words: list[str] = []
-    for group in re.findall(_BRACKETS, brackets or ""):
-        words += [word.strip(" `*_") for word in re.split(r"[,;]\s*(?![^\[(<]*[\])>])", group[1:-1])]
-    return [word for word in words if word]
+    """Return the words in brackets."""
+    groups = re.findall(_BRACKETS, brackets or "")
+    return [word.strip(" `*_") for group in groups for word in split_words(group[1:-1]) if word.strip(" `*_")]
 
 
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
@@ -152,18 +140,5 @@ def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, Tabl
         path = (*path, *own) if depths or len(written.path) == 1 else written.path
         depths.append(depth)
         words = _inside(match["brackets"])
-        types = next((word for word in words if parse_types(word)), None)
-        required = next((word for word in words if _REQUIRED.fullmatch(word)), None)
-        others = [word for word in words if word not in (types, required)]
-        items = [Item(text, 0, line) for text in (*others, " ".join(match["rest"].split())) if text]
-        yield (
-            position,
-            TableRow(
-                part=part,
-                path=path,
-                line=line,
-                type=Cell((Item(types, 0, line),), line) if types else None,
-                required=Cell((Item(required, 0, line),), line) if required else None,
-                prose=Cell(tuple(items), line) if items else None,
-            ),
-        )
+        text = " ".join(match["rest"].split())
+        yield position, make_row(part, path, line, words, [Item(text, 0, line)] if text else [])

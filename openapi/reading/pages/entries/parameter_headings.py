@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from bs4.element import Tag
 
-from openapi.reading.grammar.type_cells import parse_type_cell
 from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.columns import NO_PART, detect_part
-from openapi.reading.pages.entries.definition_lists import REQUIRED, says_type, split_words
-from openapi.reading.pages.headings import EMPHASIZED, enclosing_headings, position_of, text_of
+from openapi.reading.pages.entries.signature import make_row, says_type, split_words
+from openapi.reading.pages.headings import EMPHASIZED, enclosing_headings, nested_inlines, position_of, text_of
 from openapi.reading.pages.names import parse_name
-from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
+from openapi.reading.pages.row import Item, TableRow, UnreadPassage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +33,6 @@ _TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = ("p", "div", "li")
 _LISTS: Final = ("ul", "ol")
 _ELSEWHERE: Final = ("table", "dl", "pre", "nav")  # tags that are read elsewhere, or not at all
-_PRESENCE: Final = re.compile(
-    r"\s+(?=(?:required|optional|mandatory)$)|(?<=^required)\s+|(?<=^optional)\s+", re.IGNORECASE
-)
 _LABELLED: Final = re.compile(r"(?P<label>type|required|presence)\s*[:=]\s*(?P<words>\S.*)", re.IGNORECASE)
 _DEFAULT: Final = re.compile(r"defaults?\b.*", re.IGNORECASE)
 
@@ -119,17 +115,7 @@ def _row(part: Part, path: tuple[str, ...], section: ParameterSection, items: Se
             words += parts
         else:
             prose.append(item)
-    types = next((word for word in words if parse_type_cell(word)), None)
-    presence = next((word for word in words if REQUIRED.fullmatch(word)), None)
-    prose = [Item(word, 0, line) for word in words if word not in (types, presence)] + prose
-    return TableRow(
-        part=part,
-        path=path,
-        line=line,
-        type=Cell((Item(types, 0, line),), line) if types else None,
-        required=Cell((Item(presence, 0, line),), line) if presence else None,
-        prose=Cell(tuple(prose), line) if prose else None,
-    )
+    return make_row(part, path, line, words, prose)
 
 
 def _is_signature(words: Sequence[str]) -> bool:
@@ -144,7 +130,7 @@ def _section(
     written = parse_name(title)
     if written is None:
         return
-    words = [part for word in split_words(written.rest) for part in _PRESENCE.split(word) if part.strip()]
+    words = split_words(written.rest)
     states_type = _is_signature([*words, *(split_words(items[0].text) if items else [])]) or any(
         _LABELLED.fullmatch(item.text) for item in items
     )
@@ -165,15 +151,11 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[ParameterSection]:
 
 def _items(tokens: Iterable[Token]) -> list[Item]:
     """Return the paragraphs and list entries among some tokens, without tables."""
-    items: list[Item] = []
-    depth, in_table = 0, False
-    for token in tokens:
-        depth += {"bullet_list_open": 1, "ordered_list_open": 1}.get(token.type, 0)
-        depth -= {"bullet_list_close": 1, "ordered_list_close": 1}.get(token.type, 0)
-        in_table = token.type == "table_open" or (in_table and token.type != "table_close")
-        if token.type == "inline" and token.map and not in_table:
-            items.append(Item(_as_written(token), depth, token.map[0] + 1))
-    return items
+    return [
+        Item(_as_written(token), depth, token.map[0] + 1)
+        for depth, opening, token in nested_inlines(tokens)
+        if token.map and opening.type == "paragraph_open"
+    ]
 
 
 def _as_written(inline: Token) -> str:

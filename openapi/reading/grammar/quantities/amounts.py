@@ -11,23 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.interval import Interval
+from openapi.reading.grammar.quantities.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.types import parse_types, type_statements
 from openapi.reading.grammar.vocabulary import COMPARISON, TYPE, comparison_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openapi.reading.grammar.rule import Build
+    from openapi.reading.grammar.rule import Build, GrammarRule
 
 
 COUNT: Final = "count"
-_NUMBER_WORDS: Final = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
-_N: Final = rf"(?:\d+(?:,\d{{3}})*(?!\d)|(?:{'|'.join(_NUMBER_WORDS)})\b)"
+_N: Final = r"\d+(?:,\d{3})*(?!\d)"
 _UNIT: Final = r"(?P<unit>[a-z][a-z-]*(?: [a-z][a-z-]*){0,2}?|字符|个|项)"
 _MOST: Final = r",? (?:at (?:the )?most|max(?:imum|\.)?|or (?:fewer|less)|tops)"
 _KINDS: Final = {
@@ -62,8 +59,7 @@ _AFTER: Final = r"(?P<closing>\))?(?P<after> [^\d;:()]+)?"
 
 
 def _number(text: str) -> int:
-    word = text.lower()
-    return _NUMBER_WORDS.index(word) if word in _NUMBER_WORDS else int(word.replace(",", ""))
+    return int(text.replace(",", ""))
 
 
 def _attribute(unit: str) -> str | None:
@@ -166,11 +162,24 @@ _UNITLESS: Final = rule(
 _OF: Final = r"(?:of|with|containing|that (?:has|holds|contains))"
 
 
+def read_amount(text: str, name: str) -> list[Statement] | None:
+    """Read an amount with the words around it, such as `stop sequences, up to 4`; None for other text."""
+    return _first_read(RULES, text, name)
+
+
+def read_bare_amount(text: str, name: str) -> list[Statement] | None:
+    """Read an amount without a subject in front of it, such as `has at most 32 characters`; None for other text."""
+    return _first_read(_OF_TYPE, text, name)
+
+
+def _first_read(rules: Iterable[GrammarRule], text: str, name: str) -> list[Statement] | None:
+    return next((read for one in rules if (read := one.read(text, name)) is not None), None)
+
+
 def _of_type(match: re.Match[str], name: str) -> list[Statement] | None:
     """Read `a string of up to 64 characters`."""
     types = parse_types(match["type"])
-    amounts = (one.read(match["amount"], name) for one in _OF_TYPE)
-    amount = next((statements for statements in amounts if statements is not None), None)
+    amount = read_bare_amount(match["amount"], name)
     return None if types is None or amount is None else [*type_statements(types), *amount]
 
 
