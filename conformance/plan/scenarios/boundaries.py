@@ -123,7 +123,8 @@ def acceptance_of(parameter: Parameter, rule: str, value: Any) -> Keyword:
         for probe in parameter.probes
         if rule == "maximum" and probe.expect == "accept" and type(probe.value) is type(value) and probe.value > value
     ]
-    return max(larger, key=STRENGTHS.index, default=parameter.acceptance(rule))
+    level = max(larger, key=STRENGTHS.index, default=parameter.acceptance(rule))
+    return parameter.limit_level(level, value, "accept") if rule == "type" else level
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:
