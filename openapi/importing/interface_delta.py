@@ -79,7 +79,7 @@ class InterfaceDelta:
         """Return the sentences of the source, and mark what the delta only repeats of the extended dialect."""
         schemas = {name: self.tree.current(f"schemas/{name}") for name in self._list_schemas()}
         final = {item.name: self.tree.current(f"parameters/{item.name}/schema") for item in parameters}
-        places = StatedPlaces(final, schemas)
+        places = StatedPlaces(final, schemas, self.tree.remove)
         sentences: dict[str, Tree] = {}
         for parameter in parameters:
             for row in parameter_sentences(parameter, self._interface.schemas, places):

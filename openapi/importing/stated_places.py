@@ -23,8 +23,10 @@ STEPS: Final = {"items": "[]", "additionalProperties": ".*"}
 class StatedPlaces:
     """The schemas of all fields of the parameters, by paths such as `messages[].role`."""
 
-    def __init__(self, parameters: Mapping[str, Schema], schemas: Schemas) -> None:
+    def __init__(self, parameters: Mapping[str, Schema], schemas: Schemas, removed: Collection[str] = ()) -> None:
+        """removed: places of the schemas that the dialect does not have."""
         self._schemas = schemas
+        self._removed = frozenset(removed)
         self._nodes: dict[str, dict[str, Schema]] = {}  # path of the field -> place -> schema
         self._uses: dict[str, set[str]] = {}  # named schema -> paths of the fields that use it
         for name, schema in parameters.items():
@@ -35,7 +37,10 @@ class StatedPlaces:
     def find(self, path: str, keywords: Collection[str]) -> list[str]:
         """Return the places of some keywords in the schemas of a field."""
         return [
-            f"{place}/{key}" for place, node in self._nodes.get(path, {}).items() for key in node if key in keywords
+            f"{place}/{key}"
+            for place, node in self._nodes.get(path, {}).items()
+            for key in node
+            if key in keywords and f"{place}/{key}" not in self._removed
         ]
 
     def find_type(self, path: str) -> Schema:
