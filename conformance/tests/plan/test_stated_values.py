@@ -85,7 +85,7 @@ def is_violated(limit: Limit, value: Any, name: str) -> bool:
 
 def is_touched(limit: Limit, value: Any, name: str) -> bool:
     """Return whether a keyword says something about a value, by the type of what is at its path."""
-    kinds = {"Items": list, "Length": str, "pattern": str, "required": dict, "additionalProperties": dict}
+    kinds = {"Items": list, "Length": str, "pattern": str, "enum": str, "required": dict, "additionalProperties": dict}
     kind = next((kinds[word] for word in kinds if word in limit[2]), object)
     return any(isinstance(item, kind) for item in list_values(value, limit[0], name))
 
@@ -154,6 +154,8 @@ def test_a_value_binds_only_as_far_as_the_keywords_stated_at_its_paths_settle_it
         if subject.expect == "reject":
             stated = [limit for limit in own if re.split(r"[.\[]", limit[0])[0] == name]
             assert [] != [limit for limit in stated if is_violated(limit, value, name)], subject
+        elif name == "messages" and subject.requirement.startswith("drawn."):
+            assert "messages" in {path for path, _, key, _ in own if key == "type"}, subject  # a plain conversation
         elif (keyword := subject.requirement.rpartition(".")[2].removesuffix("-inside")) in BOUNDS:
             assert (name, keyword) in {(path, key) for path, _, key, _ in own}, subject
         else:
