@@ -152,7 +152,7 @@ def test_a_value_binds_only_as_far_as_the_keywords_stated_at_its_paths_settle_it
     for subject in list_binding(contract, with_drawn=seed < 4):
         name, value = subject.parameter, value_of(subject)
         if value is None:
-            continue  # whether null is accepted is a fact beside the schema
+            continue  # whether null is accepted is not a fact of the schema
         if subject.expect == "reject":
             stated = [limit for limit in own if re.split(r"[.\[]", limit[0])[0] == name]
             assert [] != [limit for limit in stated if is_violated(limit, value, name)], subject

@@ -96,7 +96,7 @@ def is_violated(stated: tuple[Field, bool], value: Any, name: str) -> bool:
 
 
 def violates_form(value: Any, name: str) -> bool:
-    """Return whether a value is not of the type of the parameter, or its function is no object."""
+    """Return whether a value is not of the type of the parameter, or has a function that is not an object."""
     functions = values_at(value, "[].function") if name == "tools" else []
     return not isinstance(value, JSON_TYPES[PARENTS[name]]) or not all(isinstance(one, dict) for one in functions)
 
