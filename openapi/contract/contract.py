@@ -291,7 +291,7 @@ def build_contract(tree: Tree) -> Contract:
         models_path=tree["endpoint"]["models_path"],
         auth=tree["auth"]["scheme"],
         default_model=tree["default_model"],
-        parameters=loading.parse_parameters(tree["parameters"]),
+        parameters=loading.parse_parameters(tree["parameters"], tree.get("stated", {})),
         rules={key: loading.parse_rule(key, row) for key, row in tree["rules"].items()},
         schemas=tree["schemas"],
         errors=loading.parse_error_table(tree["errors"]),

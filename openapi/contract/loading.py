@@ -15,18 +15,19 @@ from openapi.contract.tree.probe_value import expand_value
 from openapi.contract.tree.yaml_file import ContractError
 from openapi.did_you_mean import suggest
 from openapi.schema.nearest_value import nearest_value
+from openapi.schema.partial_schema import PartialSchema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 Row = dict[str, Any]
 
-DERIVED = {"authority", "cited", "pins", "parents", "files", "inherited"}
+DERIVED = {"authority", "cited", "pins", "parents", "files", "inherited", "stated"}
 """Keys that the resolution of a dialect adds; no file has them."""
 DIALECT = {
     *("id", "aliases", "title", "document", "documents", "endpoint", "auth", "default_model", "parameters", "rules"),
     *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
-    *("interpretations", "scenarios", "checks", "todo", "pins", "parents", "files", "inherited"),
+    *("interpretations", "scenarios", "checks", "todo", "pins", "parents", "files", "inherited", "stated"),
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
@@ -73,12 +74,15 @@ def make_sources_absolute(tree: Row) -> Row:
     return tree
 
 
-def parse_parameters(rows: Mapping[str, Row]) -> dict[str, Parameter]:
-    """Parse `parameters`. A companion whose number is out of range gets the nearest one.
+def parse_parameters(rows: Mapping[str, Row], stated: Mapping[str, Row]) -> dict[str, Parameter]:
+    """Parse `parameters`, and the schemas of those of which the dialect itself states a part.
 
-    A dialect that changes a range inherits companions with the values of another dialect.
+    A companion whose number is out of range gets the nearest one: a dialect that changes a range inherits companions
+    with the values of another dialect.
     """
     parameters = {name: parse_parameter(name, row) for name, row in rows.items()}
+    for name, row in stated.items():
+        parameters[name] = replace(parameters[name], partly=PartialSchema(**row))
     for name, parameter in parameters.items():
         needs = {
             other: nearest_value(parameters[other].schema, value) if other in parameters else value

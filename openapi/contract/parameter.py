@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi.schema.json_schema import Schema
+    from openapi.schema.partial_schema import PartialSchema
 
 Expect = Literal["accept", "reject"]
 __all__ = ["ABSENT", "Authority", "Expect", "Keyword", "Parameter", "Probe", "Rule"]
@@ -38,6 +39,7 @@ class Parameter:
 
     `origins`: the authority of a keyword of the schema, the default or `required`, if another document states it than
     `source`; `cited` is the place in that document.
+    `partly`: the schema and the part of it that the document of `source` states, if other documents state the rest.
     `default_as`: a value with the same effect as leaving the parameter out, if the document states no default value.
     `needs`: the parameters that a value needs to have an effect, and `needs_for` the schema of the values that do.
     """
@@ -62,6 +64,7 @@ class Parameter:
     authority: Authority = Authority.PAGE
     origins: Mapping[str, Authority] = field(default_factory=dict)
     cited: Mapping[str, str] = field(default_factory=dict)
+    partly: PartialSchema | None = None
 
     def source_of(self, keyword: str) -> str:
         """Return the source of a keyword of the schema, or of `default` or `required`."""
@@ -80,6 +83,11 @@ class Parameter:
     def acceptance(self, keyword: str) -> Keyword:
         """Return the requirement level for accepting a value that this keyword of the schema allows."""
         return derive(Keyword.MUST, self.origins.get(keyword, self.authority))
+
+    def limit_level(self, level: Keyword, value: Any, expect: Expect) -> Keyword:
+        """Return at most SHOULD for a value whose answer the document of the parameter does not settle."""
+        is_settled = self.partly is None or self.partly.settles(value, accepted=expect == "accept")
+        return Keyword.SHOULD if level is Keyword.MUST and not is_settled else level
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.tree.delta import identify_item
+from openapi.contract.tree.yaml_file import ITEM_NAMES
+from openapi.schema.json_schema import REFERENCE
 
 if TYPE_CHECKING:
     from openapi.contract.parameter import Keyword
@@ -70,20 +72,27 @@ class Sentence:
 def is_place(tree: Any, place: str) -> bool:
     """Return whether a path leads to a value of a resolved tree.
 
-    A step is a key of a mapping, or identifies an item of a list: by its `name`, else its `value`, else by itself.
+    A step is a key of a mapping, or identifies an item of a list: by its `name`, else its `value`, else by itself, or
+    by its index if it is a schema. Below a reference, the steps lead on into the named schema.
     """
     node: Any = tree
     for step in place.split("/"):
-        children = _children(node)
+        children = _children(node, tree)
         if step not in children:
             return False
         node = children[step]
     return True
 
 
-def _children(node: Any) -> dict[str, Any]:
+def _children(node: Any, tree: Any) -> dict[str, Any]:
     if isinstance(node, dict):
-        return {str(key): item for key, item in node.items()}
+        named = tree.get("schemas", {}).get(str(node.get("$ref", "")).removeprefix(REFERENCE))
+        return {**({} if named is None else _children(named, tree)), **{str(key): item for key, item in node.items()}}
     if isinstance(node, list):
-        return {identify_item(item): item for item in node}
+        return {_step(item, at): item for at, item in enumerate(node)}
     return {}
+
+
+def _step(item: Any, at: int) -> str:
+    is_schema = isinstance(item, dict) and item.keys().isdisjoint(ITEM_NAMES)
+    return str(at) if is_schema else identify_item(item)

@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedField:
+    """What a source states about a parameter, or about a field or an element below it.
+
+    path: such as `messages[].role`.
+    keywords: those of a schema that the source states.
+    required: whether the source says that the field is required.
+    values: a schema of the values that the source states.
+    """
+
+    path: str
+    keywords: frozenset[str]
+    required: bool
+    values: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class StatedParameter:
     """One field of the request body.
 
@@ -23,7 +39,7 @@ class StatedParameter:
     place: where the source states it: a line, or a JSON pointer.
     summary: the source's own words, empty if it has none.
     silent: which of `schema`, `default`, `required` and `null` the source leaves to the extended dialect.
-    unstated: keywords of the schema that are those of the extended dialect, because the source does not state them.
+    fields: what the source states about the parameter itself and what is below it; None if it states the whole schema.
     """
 
     name: str
@@ -35,12 +51,14 @@ class StatedParameter:
     place: str = ""
     summary: str = ""
     silent: frozenset[str] = frozenset()
-    unstated: frozenset[str] = frozenset()
+    fields: tuple[StatedField, ...] | None = None
 
     def states(self, fact: str) -> bool:
         """Return whether the source states `default`, `required` or a keyword of the schema."""
-        part = fact if fact in ("default", "required") else "schema"
-        return part not in self.silent and fact not in self.unstated
+        if fact in ("default", "required"):
+            return fact not in self.silent
+        own = [field for field in self.fields or () if field.path == self.name]
+        return "schema" not in self.silent and (self.fields is None or any(fact in field.keywords for field in own))
 
 
 @dataclass(slots=True)

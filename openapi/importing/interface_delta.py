@@ -15,12 +15,15 @@ from openapi.contract.tree.probe_value import expand_value
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences
+from openapi.importing.stated_places import StatedPlaces
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
 from openapi.schema.json_schema import dereference
 from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openapi.importing.interface import StatedInterface, StatedParameter
     from openapi.schema.json_schema import Schema, Schemas
 
@@ -41,7 +44,8 @@ OTHERS_WORDS: Final = ("levels", "interpretation", "ground", "default_as")
 class InterfaceDelta:
     """The delta of an interface on one dialect, and what a person has to decide."""
 
-    def __init__(self, interface: StatedInterface, dialect: str) -> None:
+    def __init__(self, interface: StatedInterface, dialect: str, changes: Mapping[str, Any] | None = None) -> None:
+        """changes: further values of the delta, such as schemas of responses, by their paths in the tree."""
         self.tree = DeltaTree(dialect)
         self.todos = list(interface.todos)
         self._interface = interface
@@ -55,7 +59,6 @@ class InterfaceDelta:
             {name: self._with_any_model(item) for name, item in interface.parameters.items() if name == MODEL}
         )
         parameters = [self._with_valid_default(parameter) for parameter in interface.parameters.values()]
-        self.sentences = [row for item in parameters for row in parameter_sentences(item, interface.schemas)]
         for parameter in parameters:
             known = self.tree.get(f"parameters/{parameter.name}")
             self._change(parameter, known) if known is not None else self._add(parameter)
@@ -68,6 +71,38 @@ class InterfaceDelta:
             self.tree.set("unsupported", interface.unsupported)
         self._remove_others()
         self._list_statuses()
+        for path, value in (changes or {}).items():
+            self.tree.set(path, value)
+        self.sentences = self._state(parameters)
+
+    def _state(self, parameters: list[StatedParameter]) -> list[Tree]:
+        """Return the sentences of the source, and mark what the delta only repeats of the extended dialect."""
+        schemas = {name: self.tree.current(f"schemas/{name}") for name in self._list_schemas()}
+        final = {item.name: self.tree.current(f"parameters/{item.name}/schema") for item in parameters}
+        places = StatedPlaces(final, schemas, self.tree.remove)
+        sentences: dict[str, Tree] = {}
+        for parameter in parameters:
+            for row in parameter_sentences(parameter, self._interface.schemas, places):
+                sentences.setdefault(row["id"], row)
+        homes = [row["home"]["schema"] for row in sentences.values()]
+        stated = {place for home in homes for place in ([home] if isinstance(home, str) else home)}
+        if any(parameter.fields is not None for parameter in parameters):
+            self._mark_repeated(places, stated)
+        return list(sentences.values())
+
+    def _mark_repeated(self, places: StatedPlaces, stated: set[str]) -> None:
+        """Let each schema of the extended dialect that is written again, and not stated wholly, cite its document."""
+        parent = {key: self.tree.get(key) for key in ("documents", "document")}
+        for path, value in list(self.tree.replace.items()):
+            part, name, *inside = path.split("/")
+            user = places.find_user(name) if part == "schemas" else name if inside[:1] == ["schema"] else None
+            if isinstance(value, dict) and user is not None and not places.list_limits(path) <= stated:
+                known = (self.tree.get(path) or {}).get("x-source") or f"#request/{user}"
+                value["x-source"] = make_absolute(str(known), parent)
+
+    def _list_schemas(self) -> list[str]:
+        changed = (path.split("/")[1] for path in {**self.tree.add, **self.tree.replace} if path.startswith("schemas/"))
+        return list(dict.fromkeys([*self.tree.get("schemas"), *changed]))
 
     def _set_endpoint(self) -> None:
         stated = self._interface

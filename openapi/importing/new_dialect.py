@@ -95,9 +95,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
     if not options.quotes:
         interface.leave_out_words()
     title = options.title or interface.title
-    delta = InterfaceDelta(interface, base.location)
-    for path, value in responses.items():
-        delta.tree.set(path, value)
+    delta = InterfaceDelta(interface, base.location, responses)
     name = options.id or _identifier(title)
     pin = _pin(source, options, name, title, interface.version)
     comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]

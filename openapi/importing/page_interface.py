@@ -1,7 +1,7 @@
 """Read the chat-completions interface that a vendor's page states, compared with the dialect that is extended.
 
 A page states less than a description. What it leaves out of a parameter that the extended dialect has, such as whether
-null is accepted, is inherited by analogy. So are the limits of a parameter of which it states only the type.
+null is accepted, is inherited by analogy. So is each keyword of a field or an element that it does not state there.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.tree.inheritance import FORMS, LIMITS
-from openapi.importing.interface import StatedInterface, StatedParameter
+from openapi.importing.interface import StatedField, StatedInterface, StatedParameter
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta import DialectDelta
-from openapi.reading.compare.schema_keywords import close_ends, is_expressible, list_stated_keywords
+from openapi.reading.compare.schema_keywords import close_ends, is_expressible, list_stated_keywords, make_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 from openapi.schema.null_values import split_null
@@ -22,7 +21,6 @@ from openapi.schema.null_values import split_null
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from openapi.reading.facts.facts import Facts
-    from openapi.schema.json_schema import Schema
 
 EMPTY: Final = "(the cell is empty)"
 
@@ -83,25 +81,16 @@ def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: C
         str(fact.default) if described else None,
         place=f"line {fact.line}",
         silent=frozenset(key for key, value in silent.items() if value and name in contract.parameters),
-        unstated=_list_unstated(fact, below, stated, schema, contract),
+        fields=_list_fields([fact, *below]) if name in contract.parameters else None,
     )
 
 
-def _list_unstated(
-    fact: Fact, below: list[Fact], stated: list[str], schema: Schema, contract: Contract
-) -> frozenset[str]:
-    """Return the keywords of a schema that the page leaves to the extended dialect.
-
-    below: the facts about fields and elements. They state the form of a value if one of them says more than a type.
-    """
-    if fact.path not in contract.parameters:
-        return frozenset()
-    known = contract.parameters[fact.path].schema
-    inherited = {key for key, value in schema.items() if known.get(key, ABSENT) == value}
-    if stated == ["types"] and "type" in schema:
-        return frozenset(inherited - {"type"})
-    forms = FORMS if "type" in schema and not any(map(list_stated_keywords, below)) else frozenset()
-    return frozenset(inherited & ((LIMITS | forms) - list_stated_keywords(close_ends(fact))))
+def _list_fields(facts: list[Fact]) -> tuple[StatedField, ...]:
+    """Return what the page states about a parameter, its fields and its elements, as far as keywords can say it."""
+    closed = list(map(close_ends, facts))
+    return tuple(
+        StatedField(fact.path, list_stated_keywords(fact), fact.required == "yes", make_schema(fact)) for fact in closed
+    )
 
 
 def _subject(fact: Fact) -> str:

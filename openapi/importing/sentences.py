@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.parameter import ABSENT
 from openapi.schema.json_schema import dereference
 from openapi.schema.notation import notation
-from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi.importing.interface import StatedParameter
+    from openapi.importing.interface import StatedField, StatedParameter
+    from openapi.importing.stated_places import StatedPlaces
     from openapi.schema.json_schema import Schemas
 
 VOWELS: Final = "aeiou"
 
 
-def parameter_sentences(parameter: StatedParameter, schemas: Schemas) -> Iterator[dict[str, Any]]:
-    """Yield a sentence about the presence of a parameter and one about its values, as rows of `sentences`."""
+def parameter_sentences(parameter: StatedParameter, schemas: Schemas, places: StatedPlaces) -> Iterator[dict[str, Any]]:
+    """Yield sentences about the presence and the values of a parameter and of what is below it, as rows of `sentences`.
+
+    places: where the keywords are in the dialect.
+    """
     name = parameter.name
     at = f"parameters/{name}"
     if parameter.required and "required" not in parameter.silent:
@@ -31,15 +35,38 @@ def parameter_sentences(parameter: StatedParameter, schemas: Schemas) -> Iterato
     elif parameter.default_note:
         words = f"{name} is optional; its default is {parameter.default_note}"
         yield _row(f"{name}-default", words, name, [f"{at}/default_note"])
-    stated = {key: value for key, value in parameter.schema.items() if key not in parameter.unstated}
-    values = notation(stated, schemas)
-    if "schema" in parameter.silent or not dereference(stated, schemas) or values == "anything":
-        return
-    null, places = (
+    null, at_null = (
         (" or null", [f"{at}/null_value"]) if parameter.nullable and "null" not in parameter.silent else ("", [])
     )
-    homes = [f"{at}/schema/{key}" for key in stated if key != SERVER_LIMITS] if parameter.unstated else [f"{at}/schema"]
-    yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [*homes, *places])
+    if "schema" in parameter.silent:
+        return
+    if parameter.fields is None:
+        values = notation(parameter.schema, schemas)
+        if dereference(parameter.schema, schemas) and values != "anything":
+            yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [f"{at}/schema", *at_null])
+        return
+    for field in parameter.fields:
+        yield from _field_sentences(field, name, places, (null, at_null) if field.path == name else ("", []))
+
+
+def _field_sentences(
+    field: StatedField, name: str, places: StatedPlaces, null: tuple[str, list[str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield a sentence about the values of a parameter, or of a field or element below it, and one about its presence.
+
+    null: what the first sentence says about null, and where.
+    """
+    identity = "-".join(re.findall(r"[A-Za-z0-9]+", field.path.replace("[]", ".item")))
+    found = places.find_required(field.path) if field.required and field.path != name else []
+    if found:
+        yield _row(f"{identity}-required", f"{field.path} is required", name, found)
+    found = places.find(field.path, field.keywords)
+    kind = {} if {"type", "anyOf", "enum"} & set(field.values) else places.find_type(field.path)
+    values = notation({**kind, **field.values}, {})
+    if found:
+        yield _row(
+            f"{identity}-value", f"{field.path} is {_article(values)}{values}{null[0]}", name, [*found, *null[1]]
+        )
 
 
 def _row(identity: str, says: str, name: str, places: list[str]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Variant:
 @cache
 def _resolve_once(dialect: str) -> Tree:
     """Return the tree of a dialect, which must not be changed: perturbations change copies of it."""
-    return resolve(dialect)
+    return {**resolve(dialect), "stated": {}}  # of the schemas that perturbations change
 
 
 def from_text(text: str) -> Variant:

@@ -15,9 +15,12 @@ from zlib import crc32
 
 from conformance.plan.scenarios import fitting, nested_values
 from conformance.plan.scenarios.boundary_values import list_values
+from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.plan.scenarios.list_sizes import list_sizes
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
+from openapi.contract.defaults import stated_default
+from openapi.contract.parameter import ABSENT
 from openapi.description.validation import Validator
 from openapi.schema.nearest_value import nearest_value
 
@@ -123,7 +126,8 @@ def acceptance_of(parameter: Parameter, rule: str, value: Any) -> Keyword:
         for probe in parameter.probes
         if rule == "maximum" and probe.expect == "accept" and type(probe.value) is type(value) and probe.value > value
     ]
-    return max(larger, key=STRENGTHS.index, default=parameter.acceptance(rule))
+    level = max(larger, key=STRENGTHS.index, default=parameter.acceptance(rule))
+    return parameter.limit_level(level, value, "accept") if rule == "type" else level
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:
@@ -173,7 +177,7 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
     if (
         (probe.expect == "reject" or rule == "null")
         and crc32(identity.encode()) % 2
-        and _may_stream(parameter, contract)
+        and _may_stream(parameter, probe, body, contract)
     ):
         body["stream"] = True
     verb = "accepted" if probe.expect == "accept" else "refused"
@@ -203,10 +207,18 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
     )
 
 
-def _may_stream(parameter: Parameter, contract: Contract) -> bool:
-    """Return whether a value may be sent in a request for a stream, so that nothing but the value is tested."""
+def _may_stream(parameter: Parameter, probe: Probe, body: dict[str, Any], contract: Contract) -> bool:
+    """Return whether a value may be sent in a request for a stream, so that nothing but the value is tested.
+
+    A null that is accepted stands for the default, which must be allowed in a stream.
+    """
     stream = contract.parameters.get("stream")
-    return stream is not None and not stream.lacking and not parameter.name.startswith("stream")
+    if stream is None or stream.lacking or parameter.name.startswith("stream"):
+        return False
+    default = stated_default(parameter)
+    if probe.expect == "reject" or probe.value is not None or default in (ABSENT, None):
+        return True
+    return find_allowed_bodies(contract).allows({**body, parameter.name: default, "stream": True})
 
 
 def _expectation(keyword: Keyword, expect: Expect) -> Expectation:

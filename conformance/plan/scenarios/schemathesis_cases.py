@@ -243,6 +243,8 @@ def _binding(contract: Contract, name: str, rule: str, body: Any, *, negative: b
         keywords = [parameter.level(rule), *(item.keyword for item in contract.rules.values() if item.trigger == name)]
         keywords += [probe.keyword for probe in parameter.probes if probe.expect == "reject"]
         keywords += [parameter.null.keyword] if fields.get(name, "") is None else []
+        if name in fields:
+            keywords = [parameter.limit_level(keyword, fields[name], "reject") for keyword in keywords]
     elif name == "model" or not _is_plain(fields.get("messages")):
         return Keyword.MAY  # a model that is not served, or a conversation that the chat template may not support
     else:
@@ -266,7 +268,10 @@ def _acceptance_keyword(parameter: Parameter, value: Any) -> Keyword:
     if value is None:
         return parameter.null.keyword
     same = [probe.keyword for probe in parameter.probes if probe.value == value and probe.expect == "accept"]
-    return max(same, key=WEAKEST.index, default=parameter.acceptance("type"))
+    level = max(same, key=WEAKEST.index, default=parameter.acceptance("type"))
+    if parameter.name == "messages":
+        return level  # a plain conversation, which every request has
+    return parameter.limit_level(level, value, "accept")
 
 
 def _slug(text: str) -> str:

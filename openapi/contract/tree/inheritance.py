@@ -5,10 +5,9 @@ another one states such a fact itself only if one of its own sentences has that 
 document does, or if a delta of its file changes the fact. Every other inherited fact keeps the document of its parent,
 and its level is derived from that: by analogy, at most SHOULD.
 
-A sentence about a parameter often states only its type, or how many elements a list has. So each limit, each list of
-values, the form of elements and fields, the default, and whether the parameter is required belong to the parent unless
-the home of a sentence names that place or one above or below it. A probe belongs to the parent unless what the child
-states settles it.
+A sentence about a parameter often states only its type, or only the values of one field. So each keyword at each path
+of a schema, the default, and whether the parameter is required belong to the parent unless the home of a sentence or a
+delta names that place or one above it. A probe belongs to the parent unless what the child states settles it.
 A rule between parameters is the child's own if a sentence's home names it, or if nothing tests it.
 """
 
@@ -16,26 +15,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema_rs
-
 from openapi.contract.tree.delta import identify_item, walk_tree
 from openapi.contract.tree.probe_value import expand_value
+from openapi.contract.tree.stated_schema import StatedSchemas, has_unstated, list_stated, list_unstated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from openapi.contract.tree.delta import Tree
+    from openapi.schema.partial_schema import PartialSchema
 
 SOURCES: Final = ("source", "x-source")
 ROWS: Final = ("rules", "requirements", "capabilities")
 """The parts of a tree whose rows are one fact each; a parameter consists of several."""
-LIMITS: Final = frozenset(
-    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern"}
-    | {"minItems", "maxItems", "minProperties", "maxProperties", "enum", "const", "not"}
-)
-"""Keywords of a schema of which each is a fact of its own, which a page may leave out although it states the type."""
-FORMS: Final = frozenset({"items", "properties", "required", "additionalProperties", "anyOf", "oneOf", "allOf", "$ref"})
-"""Keywords that describe elements, fields and alternatives, which a page may leave out although it states the type."""
+BESIDE_SCHEMA: Final[tuple[str, ...]] = ("default", "default_note", "required")
+"""The facts of a parameter that its schema does not contain."""
 
 
 def find_document(anchor: str, parts: Mapping[str, str], document: str) -> str:
@@ -81,25 +75,35 @@ def keep_documents(
 
 
 def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: Collection[str]) -> None:
-    """Let what the child does not state cite the document of the parent: facts of own parameters, and rules.
+    """Let what the child does not state cite the document of the parent: facts of parameters, and rules.
 
     inherited: the tree of the parent, with its own sources. homes, deltas: the places that sentences and deltas of the
-    child state. What its `documents` say of a whole anchor counts for all facts of the parameter.
+    child state. What its `documents` say of a whole anchor counts for all facts of the parameter. The key `stated` of
+    the tree then has the schemas of the parameters of which the child states a part.
     """
-    stated = [place.split("/") for place in (*homes, *deltas)]
-    probed = {place.split("/")[1] for place in homes if place.split("/")[2:3] == ["probes"]}
-    _cite_rules(tree, inherited, stated)
+    places = [place.split("/") for place in (*homes, *deltas)]
+    schemas = StatedSchemas(tree, inherited, homes, deltas)
+    tree["stated"] = {}
+    _cite_rules(tree, inherited, places)
     for name, row in read_rows(tree, "parameters"):
         known = inherited["parameters"].get(name)
-        if known is None or not row.get("source", "#").startswith("#"):
+        if known is None or not isinstance(row.get("schema"), dict):
             continue
+        if find_document(f"#request/{name}", tree["documents"], ""):
+            continue
+        source = str(row.get("source", "#"))
         cited = make_absolute(known["source"], inherited)
-        own = row.get("source", f"#request/{name}")
-        if not cited.startswith(f"{tree['document']}#") and not find_document(own, tree["documents"], ""):
-            facts = LIMITS if name in probed else LIMITS | FORMS  # a sentence at home in a probe states the form
-            places = [steps[2:] for steps in stated if steps[:2] == ["parameters", name]]
-            _cite_facts(row, facts, places, cited, tree)
+        if cited.startswith(f"{tree['document']}#") or not (source[:1] == "#" or source in tree["inherited"]):
+            continue
+        stated = [steps[2:] for steps in places if steps[:2] == ["parameters", name]]
+        schema = schemas.split(name)
+        if has_unstated(schema) and (source[:1] == "#" or list_stated(schema)):
+            tree["stated"][name] = {"whole": schema.whole, "part": schema.part}
+        if source[:1] == "#":
+            _cite_facts(row, schema, stated, cited)
             tree["inherited"] = sorted({*tree["inherited"], cited})
+        else:
+            _claim_facts(row, schema, stated, f"#request/{name}")
 
 
 def _cite_rules(tree: Tree, inherited: Tree, stated: Collection[list[str]]) -> None:
@@ -114,36 +118,40 @@ def _cite_rules(tree: Tree, inherited: Tree, stated: Collection[list[str]]) -> N
                 tree["inherited"] = sorted({*tree["inherited"], cited})
 
 
-def _cite_facts(row: Tree, keywords: Collection[str], stated: Collection[list[str]], cited: str, tree: Tree) -> None:
-    """Let the facts of a parameter that are not at or below a stated place cite another document.
+def _cite_facts(row: Tree, schema: PartialSchema, stated: Collection[list[str]], cited: str) -> None:
+    """Let the facts of a parameter that are not at or below a stated place cite another document."""
 
-    keywords: those of a schema that are facts.
-    """
-
-    def is_stated(*steps: str) -> bool:
-        return any(list(steps[: len(place)]) == place[: len(steps)] for place in stated)
-
-    facts = [key for key in ("default", "default_note", "required") if key in row and not is_stated(key)]
-    unstated = [key for key in row.get("schema", ()) if key in keywords and not is_stated("schema", key)]
-    facts += unstated
+    facts = [key for key in BESIDE_SCHEMA if key in row and not _is_stated(stated, key)]
+    facts += [key for key in list_unstated(schema) if key != "required"]  # a key of the parameter, too
     if facts:
         row["origins"] = {**dict.fromkeys(facts, cited), **row.get("origins", {})}
-    if unstated:
-        schema = {key: value for key, value in row["schema"].items() if key not in unstated}
-        schema["components"] = {"schemas": tree["schemas"]}
-        probes = [probe for probe in row.get("probes", ()) if not is_stated("probes", identify_item(probe))]
-        _cite_probes(probes, schema, cited)
-
-
-def _cite_probes(probes: Collection[Tree], stated: Tree, cited: str) -> None:
-    """Let the probes of a parameter cite another document, unless they send what the stated part of its schema refuses.
-
-    A value that must be accepted may violate what the child leaves out, since that part could be narrower there.
-    """
-    validator = jsonschema_rs.validator_for(stated)
-    for probe in probes:
-        if probe["expect"] == "accept" or validator.is_valid(expand_value(probe["value"])):
+    for probe in row.get("probes", ()):
+        if not _is_own(probe, schema, stated):
             probe.setdefault("source", cited)
+
+
+def _claim_facts(row: Tree, schema: PartialSchema, stated: Collection[list[str]], own: str) -> None:
+    """Let the facts that are stated of a parameter that is inherited otherwise cite the dialect's own document."""
+    facts = [key for key in BESIDE_SCHEMA if key in row and _is_stated(stated, key)]
+    facts += [key for key in list_stated(schema) if key != "required"]
+    if facts:
+        row["origins"] = {**row.get("origins", {}), **dict.fromkeys(facts, own)}
+    for probe in row.get("probes", ()):
+        if _is_stated(stated, "probes", identify_item(probe)) or (facts and _is_own(probe, schema, stated)):
+            probe.setdefault("source", own)
+
+
+def _is_own(probe: Tree, schema: PartialSchema, stated: Collection[list[str]]) -> bool:
+    """Return whether a dialect states a probe itself, or what settles it."""
+    return (
+        _is_stated(stated, "probes", identify_item(probe))
+        or not has_unstated(schema)
+        or schema.settles(expand_value(probe["value"]), accepted=probe["expect"] == "accept")
+    )
+
+
+def _is_stated(stated: Collection[list[str]], *steps: str) -> bool:
+    return any(list(steps[: len(place)]) == place[: len(steps)] for place in stated)
 
 
 def list_places(sentences: Collection[Mapping[str, Any]]) -> list[str]:

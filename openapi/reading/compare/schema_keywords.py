@@ -43,8 +43,8 @@ def is_expressible(attribute: str, fact: Fact) -> bool:
 
 
 def list_stated_keywords(fact: Fact) -> frozenset[str]:
-    """Return the keywords for limits and values that a fact states: of a range or a size, only the ends that it has."""
-    stated: set[str] = set()
+    """Return the keywords that a fact states: of a range or a size, only the ends that it has."""
+    stated: set[str] = {"type"} if fact.types else set()
     for attribute, keywords in _KEYWORDS.items():
         value = getattr(fact, attribute)
         if not is_stated(attribute, value) or not is_expressible(attribute, fact):

@@ -17,6 +17,8 @@ from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
 from openapi.reading.grammar.quantities.amounts import settle_amounts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault, Statement
+from openapi.reading.grammar.types import is_value_list
+from openapi.reading.grammar.vocabulary import normalize
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from openapi.reading.pages.row import Rows, TableRow, UnreadPassage
 
 
+_ENUM = re.compile(r"(?:string )?(?:enum|enumeration|枚举)(?:类型|值| string)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*(?:,\s*(?:or|and)\s|,|\||、|/|\s(?:or|and)\s|或者?|和)\s*")
 _JSON_TYPES = {str: "string", int: "integer", bool: "boolean"}
 
 
@@ -56,8 +60,9 @@ def read_facts(page: Rows, *, strict: bool = True) -> Facts:
     """
     facts: dict[tuple[str, str], Fact] = {}
     counts: Counter[str] = Counter()
+    marked = set() if strict else _list_marked(page.rows)
     for row in page.rows:
-        parsed = _read_row(row, counts, strict=strict)
+        parsed = _read_row(row, counts, strict=strict, is_marked=row.part in marked)
         for fact in _row_facts(row, _path(row, facts), parsed):
             key = (fact.part, fact.path)
             facts[key] = _join_facts(facts[key], fact) if key in facts else fact
@@ -70,12 +75,28 @@ def read_facts(page: Rows, *, strict: bool = True) -> Facts:
     )
 
 
-def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedText:
-    """Read all cells of a row and count them; the name counts as a cell that was read."""
+def _list_marked(rows: Iterable[TableRow]) -> set[str]:
+    """Return the parts whose tables mark the required fields and leave the cells of the others empty."""
+    cells: dict[str, set[str]] = {}
+    for row in rows:
+        if row.required and row.required.text.strip():
+            read = read_required_cell(row.required.text).statements
+            cells.setdefault(row.part, set()).update(str(item.value) for item in read or (Statement("", "unread"),))
+    return {part for part, answers in cells.items() if answers == {"yes"}}
+
+
+def _read_row(row: TableRow, counts: Counter[str], *, strict: bool, is_marked: bool) -> ParsedText:
+    """Read all cells of a row and count them; the name counts as a cell that was read.
+
+    is_marked: whether an empty cell of the column `required` means that the field is optional.
+    """
     name = row.path[-1]
     cells: list[ParsedText] = []
     if row.required:
-        cells.append(read_required_cell(row.required.text))
+        is_optional = is_marked and not row.required.text.strip()
+        cells.append(read_required_cell("no" if is_optional else row.required.text))
+    if row.type and not strict:
+        row = _with_listed_values(row)
     if row.type:
         cells.append(read_type_cell(row.type.text, name))
     if row.value:
@@ -91,6 +112,30 @@ def _read_row(row: TableRow, counts: Counter[str], *, strict: bool) -> ParsedTex
     for cell in cells:
         counts["read" if not cell.unread else "partly" if cell.statements else "unread"] += 1
     return join(cells)
+
+
+def _with_listed_values(row: TableRow) -> TableRow:
+    """Return a row with its values announced, if a description consists of them alone.
+
+    A field of the type `enum` may list them in any words, another one has them in code: `text` or `json_object`.
+    """
+    kind = row.type.text.strip() if row.type else ""
+    is_enum = _ENUM.fullmatch(kind) is not None
+    for column in ("value", "prose"):
+        cell = getattr(row, column)
+        items = cell.items if cell else ()
+        listed = [item for item in items if _lists_values(item.text.strip().rstrip("."), is_enum=is_enum)]
+        if listed:
+            others = tuple(item for item in items if item is not listed[0])
+            announced = replace(listed[0], text=f"One of: {listed[0].text}")
+            row = replace(row, **{column: replace(cell, items=(announced, *others))})
+            return replace(row, type=None) if is_enum else row
+    return row
+
+
+def _lists_values(text: str, *, is_enum: bool) -> bool:
+    is_code = all(part.startswith("`") and part.endswith("`") for part in _BETWEEN.split(text))
+    return (is_enum or is_code) and is_value_list(" ".join(normalize(text).split()))
 
 
 def _path(row: TableRow, facts: Mapping[tuple[str, str], Fact]) -> str:

@@ -12,8 +12,8 @@ from openapi.reading.grammar.types import type_statements
 from openapi.reading.grammar.vocabulary import normalize
 
 _WORDS: Final = {
-    "yes": ("required", "mandatory", "必选", "必填", "必须", "是", "yes", "y", "true", "✓", "✔", "✔️", "✅"),
-    "no": ("optional", "可选", "选填", "否", "非必选", "非必填", "no", "n", "false", "✗", "✘", "×", "❌", "-"),
+    "yes": ("required", "mandatory", "m", "必选", "必填", "必须", "是", "yes", "y", "true", "✓", "✔", "✔️", "✅"),
+    "no": ("optional", "o", "可选", "选填", "否", "非必选", "非必填", "no", "n", "false", "✗", "✘", "×", "❌", "-"),
 }
 _BY_WORD: Final = {word: answer for answer, words in _WORDS.items() for word in words}
 _WHEN: Final = re.compile(

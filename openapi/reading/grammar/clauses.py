@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _SHORTENED: Final = re.compile(r"\b(?:max|min)\.\s\d", re.IGNORECASE)
+_RANGE: Final = re.compile(r"\.\.\s+[-+]?\d")
 _CONDITION: Final = re.compile(
     r".*(?:时|除外|情况下|场景下?|模式下)|[若如当除在对否].*|(?:仅当|针对|通常|一般|建议|推荐|旧版|早期).*"
     r"|(?:also,? )?(?:if|or|when|while|where|unless|except|only (?:if|when|for|in|on)|provided|depending|otherwise|for"
@@ -36,7 +37,8 @@ _FACT_HINT: Final = re.compile(
 
 _WEAK_HINT: Final = re.compile(
     r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
-    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty|omitted|left out|absent|unset|falls? back)\b",
+    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty|omitted|left out|absent|unset|falls? back)\b"
+    r"|取值|固定|最多|最少|超过|以内|介于",
     re.IGNORECASE,
 )
 
@@ -150,6 +152,8 @@ def _is_full_stop(text: str, at: int) -> bool:
     if text[at] == "。":
         return True
     if text[at] != "." or not (at + 1 == len(text) or text[at + 1].isspace()):
+        return False
+    if _RANGE.match(text, at - 1):  # 0.0 .. 2.0
         return False
     return not (text[:at].endswith(("i.e", "e.g")) or _SHORTENED.search(text, max(at - 4, 0), at + 3))
 

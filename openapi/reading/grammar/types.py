@@ -104,7 +104,8 @@ _BETWEEN: Final = r"\s*(?:,\s*(?:or\b|and\b)?|;|\||、|/|\bor\b|\band\b|或者?|
 _TOKENS: Final = rf"(?P<tokens>\[?{_TOKEN}(?:{_BETWEEN}{_TOKEN})*\]?)"
 _ANNOUNCED: Final = (
     r"(?:(?:the )?(?:possible|supported|available|allowed|accepted|valid|permitted) (?:values?|options|choices)"
-    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|取值|枚举值?"
+    r"(?: are| is| include)?|options|choices|enum(?:eration)?(?: values)?|可选值|可取值|枚举值?"
+    r"|取值(?:范围(?!\s*[:为是]?\s*[\[(])|包括)?"
     r"|支持的?取?值|支持(?=\s*[:=]))"
     r"(?:\s*[:=为是])?\s*"
 )
@@ -112,6 +113,14 @@ _CHOSEN: Final = (
     r"(?:(?:the value )?(?:must|should|can|may)(?: only)? be |is |currently )?(?:one of|either)(?: the values?)?:? "
 )
 _ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
+
+_VALUES: Final = re.compile(rf"{_TOKEN}(?:{_BETWEEN}{_TOKEN})+")
+
+
+def is_value_list(words: str) -> bool:
+    """Return whether words are only values, separated by commas, bars or words, such as `text, json or xml`."""
+    return _VALUES.fullmatch(words) is not None
+
 
 RULES: Final = (
     rule(rf"{_LEAD}(?P<types>{_LIST})(?:参数)?(?P<null> and can be null)?", _types),
@@ -141,6 +150,8 @@ RULES: Final = (
         rf"|(?:possible|supported|available) values(?: are)?:? (?P<listed>{QUOTED}(?:, {QUOTED})*,? and {QUOTED})",
         _values,
     ),
+    rule(rf"[仅只可]?支持(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values, Preceding.READ),
+    rule(rf"(?:固定(?:返回|取?值为?|为)|always (?:returns )?)(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
     rule(rf"(?:{_ANNOUNCED}|{_CHOSEN}){_TOKENS}", _listed, Preceding.READ),
     rule(r"([\w.]+) for unary requests( and [\w.]+ for streaming responses)", _unary),
     rule(rf"this will be ({NAME}) if .*?, ({NAME}) if .*?, or null when .*", _reasons),

@@ -68,6 +68,7 @@ _COMPARISONS: Final = {
     (
         *(">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"),
         *("no less than", "no fewer than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
+        *("至少", "最少", "不少于", "不低于"),
     ): "low",
     (">", "大于", "greater than", "more than", "above", "larger than"): "low open",
     (
@@ -98,6 +99,11 @@ _COMPARISONS: Final = {
         "maximum value",
         "最大值",
         "最大",
+        "最多",
+        "至多",
+        "不多于",
+        "不得超过",
+        "不能超过",
     ): "high",
     ("<", "小于", "less than", "fewer than", "shorter than", "below", "smaller than"): "high open",
 }

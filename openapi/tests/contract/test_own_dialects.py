@@ -93,14 +93,14 @@ def test_a_sentence_or_a_delta_makes_a_fact_the_dialects_own(tmp_path: Path) -> 
     ("home", "own"),
     [
         ({"check": "effects.temperature-varies"}, set()),
-        ({"schema": "parameters/temperature/schema/type"}, set()),
+        ({"schema": "parameters/temperature/schema/type"}, {"type"}),
         ({"schema": "parameters/temperature/schema/maximum"}, {"maximum"}),
-        ({"schema": "parameters/temperature/schema"}, {"minimum", "maximum"}),
+        ({"schema": "parameters/temperature/schema"}, {"type", "minimum", "maximum"}),
         (
             {"schema": ["parameters/temperature/default", "parameters/temperature/schema/minimum"]},
             {"minimum", "default"},
         ),
-        ({"schema": "parameters/temperature"}, {"minimum", "maximum", "default"}),
+        ({"schema": "parameters/temperature"}, {"type", "minimum", "maximum", "default"}),
     ],
 )
 def test_a_limit_or_default_is_the_dialects_own_only_if_the_home_of_a_sentence_names_it(
@@ -108,8 +108,8 @@ def test_a_limit_or_default_is_the_dialects_own_only_if_the_home_of_a_sentence_n
 ) -> None:
     sentence = {"id": "t", "says": "a sentence", "source": "#request/temperature", "keyword": "MUST", "home": home}
     temperature = load(write(tmp_path, extends="openai", sentences=[sentence])).parameters["temperature"]
-    assert "own#request/temperature" == temperature.source_of("type")
-    cited = {key: temperature.source_of(key).partition("#")[0] for key in ("minimum", "maximum", "default")}
+    keywords = ("type", "minimum", "maximum", "default")
+    cited = {key: temperature.source_of(key).partition("#")[0] for key in keywords}
     assert {key: "own" if key in own else "openai-api-2026" for key in cited} == cited
     levels = {key: temperature.acceptance(key) for key in cited}
     assert {key: Keyword.MUST if key in own else Keyword.SHOULD for key in cited} == levels

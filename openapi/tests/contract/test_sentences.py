@@ -255,10 +255,32 @@ def test_invalid_rows_are_an_error(rows: list[dict[str, Any]], message: str) -> 
         loading.parse_sentences(rows)
 
 
-TREE: dict[str, Any] = {"a": {"b": [{"name": "one", "value": 1}, {"value": -1}, "text"], "c": None, 7: {}}}
+TREE: dict[str, Any] = {
+    "a": {
+        "b": [{"name": "one", "value": 1}, {"value": -1}, "text"],
+        "c": None,
+        7: {},
+        "$ref": "#/components/schemas/S",
+    },
+    "schemas": {"S": {"anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/T"}]}, "T": {"maxItems": 2}},
+}
 
 
-@pytest.mark.parametrize("place", ["a", "a/b", "a/b/one", "a/b/one/value", "a/b/-1", "a/b/text", "a/c", "a/7"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "a",
+        "a/b",
+        "a/b/one",
+        "a/b/one/value",
+        "a/b/-1",
+        "a/b/text",
+        "a/c",
+        "a/7",
+        "schemas/S/anyOf/0/type",
+        "a/anyOf/1/maxItems",
+    ],
+)
 def test_a_place_is_found_by_key_name_value_or_item(place: str) -> None:
     assert is_place(TREE, place)
 

@@ -119,7 +119,8 @@ def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context
         if alone is None or beside is None or base.startswith(alone):
             continue
         compared = True
-        if beside and base.startswith(beside) and exchanges[f"{name}{BESIDE}"].finish_reason() == "length":
+        is_cut = exchanges[f"{name}{BESIDE}"].finish_reason() == "length"
+        if beside == base or (beside and base.startswith(beside) and is_cut):
             where = f"/{name}{BESIDE}/choices/0/message/content"
             yield Finding(
                 where, f"another text than without the parameter, such as {alone!r}"[:200], repr(beside)[:200]

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 COUNT: Final = "count"
 _N: Final = r"\d+(?:,\d{3})*(?!\d)"
-_UNIT: Final = r"(?P<unit>[a-z][a-z-]*(?: [a-z][a-z-]*){0,2}?|字符|个|项)"
+_UNIT: Final = r"(?P<unit>[a-z][a-z-]*(?: [a-z][a-z-]*){0,2}?|[个条项]?(?:字符|消息|元素|工具|函数|序列)|[个条项])"
 _MOST: Final = r",? (?:at (?:the )?most|max(?:imum|\.)?|or (?:fewer|less)|tops)"
 _KINDS: Final = {
-    "length": re.compile(r"characters?|chars|字符"),
+    "length": re.compile(r"characters?|chars|个?字符"),
     "range": re.compile(r"tokens?"),
     "items": re.compile(
-        r"items?|elements?|entry|entries|members?|sequences?|strings?|words?|values?|tools?|functions?|messages?|个|项"
+        r"items?|elements?|entry|entries|members?|sequences?|strings?|words?|values?|tools?|functions?|messages?"
+        r"|[个条项]?(?:消息|元素|工具|函数|序列)|[个条项]"
     ),
 }
 """The attribute that a limit on a number of these units is about."""
@@ -49,7 +50,7 @@ _VERB: Final = (
 )
 _DOUBTFUL: Final = re.compile(r"\b(?:takes?|accepts?|supports?|allows?)\b", re.IGNORECASE)
 """Verbs whose subject may be a model or a service, so that only units that values have are read after them."""
-_LEAD: Final = rf"{_VERB}?(?:an? |the )?"
+_LEAD: Final = rf"{_VERB}?(?:an? |the )?(?:(?:文本|字符串|列表|数组)?(?:长度|数量|个数)(?:范围)?[为是:]?\s*)?"
 _BEFORE: Final = rf"(?:(?P<subject>[^\d;:()]+?)(?:\s*,\s*|\s*:\s*|\s+-\s+|\s*(?P<bracket>\()|\s+(?={_VERB})))??"
 _END: Final = (
     r"(?: long| in length| in total| (?:are|is) (?:supported|allowed)| (?:can|may) be (?:provided|given|passed|sent)"

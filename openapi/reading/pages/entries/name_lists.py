@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Entry = tuple[int, Position, re.Match[str]]  # the nesting of a list entry, its position, and its words
 
-_BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]|<[^>]+>|_[^_]+_|\*[^*]+\*"
+_BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]|<[^>]+>|_[^_]+_|\*[^*]+\*|`[^`]+`"
 _MARKED: Final = rf"(?:`\*\*|`|\*\*|__|)\s*:?\s*(?P<brackets>(?:{_BRACKETS})(?:\s*(?:{_BRACKETS}))*)"
 _ENTRY: Final = re.compile(
     rf"(?P<mark>\*\*`|`|\*\*|__|)(?P<name>{PATH}){_MARKED}?\s*(?P<end>:|[-–—](?=\s|$)|$)\s*(?P<rest>.*)", re.DOTALL
@@ -108,6 +108,8 @@ def _own_words(entry: Tag) -> str:
 def _match(words: str) -> re.Match[str] | None:
     """Return the parts of an entry; None for one that does not begin with a marked or typed name."""
     match = _ENTRY.fullmatch(words)
+    if match and "`" in (match["brackets"] or "") and not _is_typed(match["brackets"]):
+        return None  # two names, not a name and its type
     if match and (match["mark"] or _is_typed(match["brackets"])) and (match["end"] or match["brackets"]):
         return match
     match = _UNSEPARATED.fullmatch(words)
