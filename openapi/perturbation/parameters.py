@@ -146,8 +146,11 @@ def _outside(key: str, bound: float) -> float:
 
 
 def _is_optional(parameter: Parameter, value: float) -> bool:
-    """Return whether a server of the dialect may refuse a value that is in range: its refusal shows nothing."""
-    return any(probe.value == value and probe.keyword is Keyword.MAY for probe in parameter.probes)
+    """Return whether a server of the dialect may or must refuse a value that is in range: its refusal shows nothing."""
+    return any(
+        probe.value == value and (probe.keyword is Keyword.MAY or probe.expect == "reject")
+        for probe in parameter.probes
+    )
 
 
 def _bound_row(parameter: Parameter, key: str, row: str) -> tuple[str, ...]:
