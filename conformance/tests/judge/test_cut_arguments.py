@@ -50,9 +50,9 @@ def _with_call(exchange: Exchange, arguments: str, finish: str) -> Exchange:
 @pytest.mark.parametrize(
     ("arguments", "is_reported"),
     [
-        ('{"guests": 3, "tip"', True),
-        ('{"guests": 4, "tip": 7, ', True),
-        ('{"guests": 4, "tip": 7', False),
+        ('{"guests": 3, "tipInPercent"', True),
+        ('{"guests": 4, "tipInPercent": 7, ', True),
+        ('{"guests": 4, "tipInPercent": 7', False),
         ('{"größe": "gr', False),
         ('{"größe": "gr"}', False),
         ('{"größe": "gro\\u00d', False),
