@@ -50,15 +50,17 @@ def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Fin
     """Each of several choices has an answer: none is empty while others are not.
 
     Not judged of models that reason, nor with tools: the marks around reasoning, or a call that is cut off, may use up
-    the tokens of a choice. A stop string may come first.
+    the tokens of a choice. A stop string may come first, and above temperature 1 the model may end at once.
     """
     sent: Any = exchange.request_json
+    temperature = sent.get("temperature")
+    may_end = bool(sent.get("stop")) or (isinstance(temperature, (int, float)) and temperature > 1)
     if sent.get("tools") or any(choice.reasoning for choice in exchange.choices.values()):
         raise NotExercised("the tokens of a choice may be reasoning, or a call")
     has_answer = {
         index: bool(choice.content or choice.reasoning or choice.tool_calls)
         for index, choice in exchange.choices.items()
-        if not (sent.get("stop") and choice.finish_reason == "stop" and not choice.content)
+        if not (may_end and choice.finish_reason == "stop" and not choice.content)
     }
     if not any(has_answer.values()):
         raise NotExercised("the answer has no text")

@@ -338,3 +338,15 @@ def test_the_chosen_token_may_stand_anywhere_among_sorted_alternatives(
 
     changed = edit_answer(good.exchanges[key], edit)
     assert bool(judged(good, "logprobs.alternatives-sorted", key, changed).findings) is not is_sorted
+
+
+@pytest.mark.parametrize(("reason", "reported"), [("stop", False), ("length", True)])
+def test_a_hot_choice_may_end_at_once_but_is_not_cut_without_text(mindie: Good, reason: str, reported: bool) -> None:
+    key = ("choices", "sampled")
+
+    def silence(body: dict[str, Any]) -> None:
+        body["choices"][1] |= {"finish_reason": reason}
+        body["choices"][1]["message"]["content"] = ""
+
+    found = judged(mindie, "choices.all-speak", key, edit_answer(mindie.exchanges[key], silence))
+    assert reported == bool(found.findings)
