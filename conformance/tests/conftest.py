@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.client.secret import Secret
+from conformance.proof.contracts.variant_scenarios import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
 from conformance.record import Record
 from conformance.report import verdict
@@ -32,7 +33,7 @@ from openapi.address import parse
 from openapi.contract.contract import load, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from conformance.exchange import Exchange
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 DIALECTS = tuple(sorted(set(names().values())))
 PARTS = 3
+"""How many parts a recorded run has for tests that need only some of it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,17 +83,15 @@ class Good(RecordedRun):
     @cached_property
     def parts(self) -> tuple[Good, ...]:
         """The run in three parts, of which each has every third scenario."""
-        return tuple(self._keep({scenario.id for scenario in self.plan.scenarios[at::PARTS]}) for at in range(PARTS))
-
-    def _keep(self, ids: Set[str]) -> Good:
-        """Return the run with only these scenarios."""
-        plan = replace(
-            self.plan,
-            scenarios=tuple(scenario for scenario in self.plan.scenarios if scenario.id in ids),
-            assertions=tuple(assertion for assertion in self.plan.assertions if assertion.scenario.id in ids),
+        plans = [
+            narrow(self.plan, frozenset(scenario.id for scenario in self.plan.scenarios[at::PARTS]))
+            for at in range(PARTS)
+        ]
+        return tuple(
+            replace(self, plan=plan, exchanges={key: self.exchanges[key] for key in self.exchanges if key[0] in kept})
+            for plan in plans
+            if (kept := {scenario.id for scenario in plan.scenarios})
         )
-        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key[0] in ids}
-        return replace(self, plan=plan, exchanges=exchanges)
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
         """Return the outcome of every requirement."""
