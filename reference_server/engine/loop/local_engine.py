@@ -209,7 +209,7 @@ class LocalEngine(Engine):
                 slots=plan.slots,
                 max_model_len=plan.positions,
                 exact=exact,
-                traced=small,
+                traced=small or not exact,
                 inputs=None if read.processor is None else read.processor.inputs,
             )
             read = read.with_probed_media(lambda prompt: _first_pass(runner, prompt))

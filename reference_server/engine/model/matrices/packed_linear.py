@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -139,6 +140,16 @@ class PackedLinear(TorchFunctionMode):
         with torch.inference_mode(False):
             for matrix, _ in group:
                 matrix.data = torch.zeros((), dtype=matrix.dtype).expand(matrix.shape)  # a shape without memory
+
+    @contextmanager
+    def using(self, packed: Seq[torch.Tensor]) -> Iterator[None]:
+        """Be the context, with these packed matrices: the inputs of a graph that is traced."""
+        own, self.packed = self.packed, list(packed)
+        try:
+            with self:
+                yield
+        finally:
+            self.packed = own
 
     def __exit__(self, *details: Any) -> None:
         self._last = None
