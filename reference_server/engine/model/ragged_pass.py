@@ -85,9 +85,9 @@ class _Group:
             attn_mask=self.mask if self.mask is None or self.length == 1 else self.mask.repeat(1, 1, sharing, 1),
             scale=scale,
         )
-        if lone:
-            outputs = outputs[:, :, :1]
-        return outputs.unflatten(2, (sharing, self.length)).permute(1, 2, 0, 3, 4).flatten(0, 1).flatten(1, 2)
+        outputs = outputs[:, :, :1] if lone else outputs
+        separate = outputs.reshape(pieces, heads, sharing, self.length, -1).permute(1, 2, 0, 3, 4)
+        return separate.reshape(len(queries), pieces * self.length, -1)
 
 
 def arrange(pieces: Seq[Piece]) -> list[int]:
