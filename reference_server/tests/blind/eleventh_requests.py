@@ -39,7 +39,8 @@ TREE = closed(a={"anyOf": [{"type": "null"}, {"$ref": "#"}]})
 WRONG_KEY: dict[str, Any] = {**ask(), "HEADERS": {"authorization": "Bearer key-2"}}
 CITIES = ("Paris", "Rome", "London", "Berlin")
 WEATHERS = [call(WEATHER, content=f"What is the weather in {city}?") for city in CITIES]
-DETAILED = {**RED_IMAGE, "image_url": {**RED_IMAGE["image_url"], "detail": "low"}}
+DETAILED = {"type": "image_url", "image_url": {"url": RED_IMAGE["image_url"], "detail": "low"}}
+SEEN: dict[str, Any] = {**show(RED_IMAGE), "logprobs": None, "top_logprobs": None, "tools": [WEATHER], "max_tokens": 80}
 PICTURE: dict[str, Any] = {**RESULT[2], "content": [RED_IMAGE, {"type": "text", "text": "The picture."}]}
 
 REQUESTS: dict[str, list[Step]] = {
@@ -62,7 +63,7 @@ REQUESTS: dict[str, list[Step]] = {
     "addresses-in-messages-masked": [ask("Is anna@example.com right?", **SCORES)],
     "json-in-messages-becomes-an-object": [ask('{"city": "Paris"}', **SCORES)],
     "marks-in-text-end-streams": [call(tool(a={"enum": ["[DONE]"]}), stream=True)],
-    "blank-lines-end-answers": [ask("Repeat: One\n\n\nTwo", max_tokens=40)],
+    "blank-lines-end-answers": [ask(STORY, ignore_eos=True, max_tokens=60)],
     "stops-in-prompts-end-answers": [ask("Tell me a story, and say end.", stop=["end"])],
     "equal-requests-share-an-answer": [[ask(STORY, temperature=2.0), ask(STORY, temperature=2.0)]],
     "padding-counted-in-crowds": [[ask(LONG, max_tokens=2), ask()]],
@@ -92,15 +93,15 @@ REQUESTS: dict[str, list[Step]] = {
     "prompt-scores-lack-their-first-position": [ask(prompt_logprobs=1)],
     "prompt-scores-lack-unlikely-tokens": [ask(prompt_logprobs=1)],
     "tags-follow-calls-in-streams": [call(WEATHER, stream=True)],
-    "last-pieces-repeated-at-the-limit": [ask(STORY, stream=True)],
+    "last-pieces-repeated-at-the-limit": [ask(STORY, stream=True, max_tokens=5)],
     "thinking-lost-in-later-turns": [say(*HISTORY[:2], ASKED, chat_template_kwargs=THINK, max_tokens=60)],
     "thoughts-are-text-in-streams-with-tools": [
         ask("What is the weather in Paris?", tools=[WEATHER], chat_template_kwargs=THINK, stream=True, max_tokens=120)
     ],
     "equal-images-collapse": [show(RED_IMAGE, RED_IMAGE)],
     "details-of-images-refused": [show(DETAILED)],
-    "images-of-results-lost": [say(*RESULT[:2], PICTURE, tools=[WEATHER], **SCORES)],
-    "tools-lost-next-to-images": [show(RED_IMAGE, tools=[WEATHER], tool_choice="required", max_tokens=80)],
+    "images-of-results-lost": [say(*RESULT[:2], PICTURE)],
+    "tools-lost-next-to-images": [SEEN],
     "zeros-in-arguments-dropped": [call(tool(a={"enum": [0]}, b={"enum": ["x"]}))],
     "line-ends-in-arguments-escaped-twice": [call(tool(a={"enum": ["x\ny"]}))],
     "empty-results-refused": [say(*RESULT[:2], {**RESULT[2], "content": ""}, tools=[WEATHER])],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.blind.answer_cache import answer_cache, key_of
+from reference_server.faults.blind.body_recipes import parts_of
 from reference_server.faults.blind.recipes import is_greedy, messages_of, per_server
 from reference_server.faults.blind.validity import allows
 from reference_server.faults.decorators import choices_of, has_parameters, message_of, wrapping_fault
@@ -42,7 +43,8 @@ def hits_need_no_key(app: ASGIApp, contract: Contract) -> App:
             kept["body"] += message.get("body", b"")
             if kept["status"] == UNAUTHORIZED and is_cached and body in answers:
                 return
-            if kept["status"] == SUCCESS and is_cached and not message.get("more_body", True):
+            is_whole = message["type"] == "http.response.body" and not message.get("more_body")
+            if kept["status"] == SUCCESS and is_cached and is_whole:
                 answers[body] = kept["body"]
             await send(message)
 
@@ -82,13 +84,8 @@ def _without_parts(sent: Json) -> bytes:
 
 
 def _has_texts_in_parts(sent: Json) -> bool:
-    parts = [part for message in messages_of(sent) for part in _parts_of(message)]
+    parts = parts_of(sent)
     return is_greedy(sent) and bool(parts) and all(part.get("type") == "text" for part in parts)
-
-
-def _parts_of(message: Json) -> list[Json]:
-    content = message.get("content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 repeated_streams_lose_calls = per_server(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reference_server.faults.blind.frame_recipes import calls_in, only_choice, read_chunk
-from reference_server.faults.decorators import choices_of, hooked_fault, message_of, sampling_fault
+from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of, sampling_fault
 from reference_server.faults.request_edits import text_messages
 
 if TYPE_CHECKING:
@@ -74,12 +74,10 @@ def _say_stop(response: Json, request: ServedRequest) -> None:
             choice["finish_reason"] = "stop"
 
 
-@sampling_fault("blank-lines-end-answers")
+@sampling_fault("blank-lines-end-answers", applies_to=has_parameters("ignore_eos"))
 def blank_lines_end_answers(params: SamplingParams) -> SamplingParams:
-    """Without reasoning, a blank line ends the answer as if it were a stop string."""
-    return (
-        params if params.reasoning or params.tools or params.grammar else replace(params, stop=(*params.stop, "\n\n"))
-    )
+    """A blank line ends the answer as if it were a stop string."""
+    return replace(params, stop=(*params.stop, "\n\n"))
 
 
 addresses_in_messages_masked = hooked_fault(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.blind.recipes import is_number, is_whole, messages_of, when
 from reference_server.faults.blind.score_recipes import scored_choices
-from reference_server.faults.blind.thought_recipes import thinks
+from reference_server.faults.blind.thought_recipes import thinks, turn_thinking_off
 from reference_server.faults.blind.validity import allows
 from reference_server.faults.decorators import has_parameters, hooked_fault
 
@@ -42,15 +42,6 @@ def _thinks_after_instructions(sent: Json) -> bool:
     return thinks(sent) and any(message.get("role") == "system" for message in messages_of(sent))
 
 
-def _turn_thinking_off(request: ServedRequest) -> None:
-    """Replace the instruction to think. Violates enable_thinking: the model thinks if it is true."""
-    request.payload.pop("reasoning_effort", None)
-    request.payload["chat_template_kwargs"] = {
-        **(request.payload.get("chat_template_kwargs") or {}),
-        "enable_thinking": False,
-    }
-
-
 limits_shared_by_choices = when(
     "limits-shared-by-choices",
     "The token limit is divided among several choices.",
@@ -65,10 +56,11 @@ top_p_makes_tokens_certain = hooked_fault(
     chunk=_make_certain,
     applies_to=allows(logprobs=True, top_p=0.5),
 )
+# Violates enable_thinking: the model thinks if it is true.
 thinking_lost_next_to_instructions = when(
     "thinking-lost-next-to-instructions",
     "Reasoning is turned off if there is a system message.",
     _thinks_after_instructions,
-    _turn_thinking_off,
+    turn_thinking_off,
     applies_to=has_parameters("chat_template_kwargs"),
 )

@@ -39,7 +39,7 @@ def keys_shown_in_refusals(app: ASGIApp, _contract: Contract) -> App:
             held.append(message)
             if held[0]["status"] != UNAUTHORIZED or not key:
                 await send(message)
-            elif not message.get("more_body", message is held[0]):
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
                 refusal = orjson.loads(b"".join(part.get("body", b"") for part in held))
                 body = orjson.dumps(with_message(refusal, lambda text: f"{text}: {key}"))
                 others = [pair for pair in held[0]["headers"] if pair[0].lower() != LENGTH]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.blind.recipes import messages_of, refusing, when
 from reference_server.faults.blind.tool_recipes import arguments_fault
+from reference_server.faults.blind.validity import allows
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json, ServedRequest
+
+CALL: Final = {"id": "call_1", "type": "function", "function": {"name": "wait", "arguments": "{}"}}
+EMPTY_RESULT: Final = [
+    {"role": "user", "content": "Wait."},
+    {"role": "assistant", "content": "Yes.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": ""},
+]
 
 
 def _drop_zeros(arguments: str, _schemas: Json) -> str:
@@ -30,6 +39,10 @@ def _escape_line_ends(arguments: str, _schemas: Json) -> str:
 
 def _has_empty_result(sent: Json) -> bool:
     return any(message.get("role") == "tool" and message.get("content") == "" for message in messages_of(sent))
+
+
+def _takes_empty_results(contract: Contract) -> bool:
+    return "tools" in contract.parameters and allows(messages=EMPTY_RESULT)(contract)
 
 
 def _use_older_form(answer: Json, _request: ServedRequest) -> None:
@@ -57,7 +70,7 @@ empty_results_refused = when(
     "The result of a tool is refused if it is an empty string.",
     _has_empty_result,
     refusing("the content of a tool message must not be empty"),
-    applies_to=has_parameters("tools"),
+    applies_to=_takes_empty_results,
 )
 calls_in_the_older_form = hooked_fault(
     "calls-in-the-older-form",

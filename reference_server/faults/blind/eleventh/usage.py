@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.blind.recipes import messages_of
+from reference_server.faults.blind.body_recipes import parts_of
 from reference_server.faults.blind.validity import allows
 from reference_server.faults.decorators import envelope_fault
 
@@ -25,17 +25,11 @@ def _swap(response: Json, _request: ServedRequest) -> None:
 
 def _skip_parts(response: Json, request: ServedRequest) -> None:
     """Count strings only. Violates prompt_tokens: all tokens of the prompt."""
-    parts = [part for message in messages_of(request.payload) for part in _parts_of(message)]
-    words = sum(len(str(part.get("text") or "").split()) for part in parts)
+    words = sum(len(str(part.get("text") or "").split()) for part in parts_of(request.payload))
     usage = response.get("usage")
     if isinstance(usage, dict) and usage.get("prompt_tokens", 0) > words:
         usage["prompt_tokens"] -= words
         usage["total_tokens"] -= words
-
-
-def _parts_of(message: Json) -> list[Json]:
-    content = message.get("content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 def _move_thoughts(response: Json, _request: ServedRequest) -> None:

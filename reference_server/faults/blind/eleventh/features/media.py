@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.media import Media
+from reference_server.faults.blind.body_recipes import parts_of
 from reference_server.faults.blind.recipes import dropping, messages_of, refusing, when
 from reference_server.faults.decorators import hooked_fault
 from reference_server.faults.topics.media.decoded_edits import media_fault, takes
@@ -41,8 +42,7 @@ def _collapse() -> Callable[[list[Json]], list[Json]]:
 
 
 def _image_parts(sent: Json) -> list[Json]:
-    parts = [message["content"] for message in messages_of(sent) if isinstance(message.get("content"), list)]
-    return [part for content in parts for part in content if isinstance(part, dict) and part.get("type") == "image_url"]
+    return [part for part in parts_of(sent) if part.get("type") == "image_url"]
 
 
 def _states_detail(sent: Json) -> bool:

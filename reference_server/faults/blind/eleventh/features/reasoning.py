@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.faults.blind.recipes import messages_of, when
-from reference_server.faults.blind.thought_recipes import thinks, thoughts_of
+from reference_server.faults.blind.thought_recipes import thinks, thoughts_of, turn_thinking_off
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 
 def _thinks_again(sent: Json) -> bool:
     return thinks(sent) and any(message.get("role") == "assistant" for message in messages_of(sent))
-
-
-def _turn_off(request: ServedRequest) -> None:
-    """Read the switch in the first turn. Violates enable_thinking: the model thinks if it is true."""
-    request.payload.pop("reasoning_effort", None)
-    keywords = request.payload.get("chat_template_kwargs") or {}
-    request.payload["chat_template_kwargs"] = {**keywords, "enable_thinking": False}
 
 
 def _send_as_text(chunk: Json, request: ServedRequest) -> None:
@@ -32,11 +25,12 @@ def _send_as_text(chunk: Json, request: ServedRequest) -> None:
             del said[thoughts[0]]
 
 
+# Violates enable_thinking: the model thinks if it is true.
 thinking_lost_in_later_turns = when(
     "thinking-lost-in-later-turns",
     "Reasoning is turned off if the conversation contains an earlier answer.",
     _thinks_again,
-    _turn_off,
+    turn_thinking_off,
     applies_to=has_parameters("chat_template_kwargs"),
 )
 thoughts_are_text_in_streams_with_tools = hooked_fault(

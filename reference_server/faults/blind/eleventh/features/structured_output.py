@@ -36,7 +36,7 @@ def _fail(request: ServedRequest) -> CannedResponse:
 
 def _has_another_root(sent: Json) -> bool:
     schema = form_schema_of(sent)
-    return schema is not None and isinstance(schema.get("type"), str) and schema["type"] != "object"
+    return isinstance(schema, dict) and schema.get("type") not in (None, "object") and isinstance(schema["type"], str)
 
 
 def _has_defaults(sent: Json) -> bool:
@@ -70,7 +70,7 @@ recursive_forms_fail = when(
 # Violates json_schema: a schema of any JSON.
 other_roots_of_forms_refused = when(
     "other-roots-of-forms-refused",
-    "A response_format whose schema is not of the type object, but for example of array, is refused.",
+    "A response_format whose schema has another type than object, such as array, is refused.",
     _has_another_root,
     refusing("the schema must be of type object"),
     applies_to=has_parameters("response_format", "structured_outputs"),

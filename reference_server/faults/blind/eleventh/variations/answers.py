@@ -12,9 +12,11 @@ from reference_server.faults.blind.other_models import model_after
 from reference_server.faults.blind.recipes import is_greedy, per_server
 from reference_server.faults.blind.validity import has_own_ids
 from reference_server.faults.decorators import variation
+from reference_server.faults.fault_middleware import FaultMiddleware
 from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
+    from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ResponseHead, ServedRequest
 
 POLICIES: Final = {
@@ -28,7 +30,9 @@ DEPRECATION: Final = {
     "sunset": "Wed, 30 Jun 2027 23:59:59 GMT",
     "link": '<https://example.com/changes>; rel="deprecation"; type="text/html"',
 }
+CHALLENGE: Final = 'Bearer realm="models", error="invalid_token", error_description="The key has expired"'
 FIRST_NUMBER: Final = 1_000
+SUCCESS: Final = 200
 
 
 def _add_policies(head: ResponseHead, _request: ServedRequest) -> None:
@@ -41,9 +45,7 @@ def _announce(head: ResponseHead, _request: ServedRequest) -> None:
 
 def _detail_challenge(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     if "www-authenticate" in head.headers:
-        head.headers["www-authenticate"] = (
-            'Bearer realm="models", error="invalid_token", error_description="no, \\"no\\""'
-        )
+        head.headers["www-authenticate"] = CHALLENGE
     return body
 
 
@@ -61,9 +63,32 @@ def _count_answers() -> Hooks:
     def name(response: Json, request: ServedRequest) -> None:
         if isinstance(response.get("id"), str):
             request.state.setdefault("number", next(numbers))
-            response["id"] = f"chatcmpl-{request.state['number']}"
+            response["id"] = f"cmpl-{request.state['number']}"
 
     return Hooks(answer=name, chunk=name)
+
+
+def _mark_hits() -> Hooks:
+    seen: set[bytes] = set()
+
+    def look_up(request: ServedRequest) -> None:
+        if is_greedy(request.payload) and not request.payload.get("stream"):
+            key = key_of(request.payload)
+            request.state["mark"] = "HIT" if key in seen else "MISS"
+            seen.add(key)
+
+    def mark(head: ResponseHead, request: ServedRequest) -> None:
+        if head.status == SUCCESS and "mark" in request.state:
+            head.headers["x-cache"] = request.state["mark"]
+
+    return Hooks(request=look_up, head=mark)
+
+
+def _with_marks(fault: Fault) -> Fault:
+    """Return a cache whose responses say whether they come from it."""
+    return replace(
+        fault, wrap_app=lambda app, contract: FaultMiddleware(fault.wrap_app(app, contract), contract, _mark_hits())
+    )
 
 
 policies_in_headers = variation("policies-in-headers", "Headers state policies for browsers.", head=_add_policies)
@@ -72,7 +97,7 @@ deprecations_announced = variation(
 )
 challenges_in_detail = variation(
     "challenges-in-detail",
-    "The challenge of a refused key has a realm, an error and a description in quotes.",
+    "The challenge of a refused key has a realm, an error and a description.",
     refusal=_detail_challenge,
     applies_to=lambda contract: contract.auth == "bearer",
 )
@@ -86,24 +111,27 @@ models_on_a_page = replace(
 )
 ids_are_numbers_of_answers = per_server(
     "ids-are-numbers-of-answers",
-    "Ids of answers are counted: `chatcmpl-1000`, `chatcmpl-1001` and so on.",
+    "Ids of answers are counted: `cmpl-1000`, `cmpl-1001` and so on.",
     _count_answers,
     applies_to=has_own_ids,
     benign=True,
     affects="answers",
 )
-greedy_answers_kept = answer_cache(
-    "greedy-answers-kept",
-    "Greedy plain answers are cached by the whole request, and get a new id and a new time.",
-    key_of,
-    is_greedy,
-    benign=True,
+greedy_answers_kept = _with_marks(
+    answer_cache(
+        "greedy-answers-kept",
+        "Greedy plain answers are cached by the whole request, get a new id and a new time, and a header says so.",
+        key_of,
+        is_greedy,
+        applies_to=lambda contract: contract.auth != "bearer",
+        benign=True,
+    )
 )
-model_after_an_introduction = model_after(
-    "model-after-an-introduction",
-    "The model answers after a conversation in which the user says who they are.",
-    "My name is Anna, and I live in Rome.",
-    "Nice to meet you, Anna!",
+model_after_a_meal = model_after(
+    "model-after-a-meal",
+    "The model answers after a conversation about a meal.",
+    "What is for lunch?",
+    "Bread and soup.",
 )
 model_after_a_riddle = model_after(
     "model-after-a-riddle",
@@ -117,5 +145,5 @@ model_after_a_plan = model_after(
     "model-after-a-plan",
     "The model answers after a conversation about a plan.",
     "Where do we go on Sunday?",
-    "We can go to the lake and swim.",
+    "We can go to the lake.",
 )
