@@ -44,7 +44,7 @@ def _has_defaults(sent: Json) -> bool:
 
 
 def _has_text_form(sent: Json) -> bool:
-    return form_type_of(sent) == "text"
+    return bool(form_type_of(sent) == "text")
 
 
 def _has_schema_as_text(sent: Json) -> bool:

@@ -68,11 +68,16 @@ def _count_answers() -> Hooks:
     return Hooks(answer=name, chunk=name)
 
 
+def _is_kept(sent: Json) -> bool:
+    """Whether a request has one answer, which does not name its id."""
+    return is_greedy(sent) and not sent.get("request_id")
+
+
 def _mark_hits() -> Hooks:
     seen: set[bytes] = set()
 
     def look_up(request: ServedRequest) -> None:
-        if is_greedy(request.payload) and not request.payload.get("stream"):
+        if _is_kept(request.payload) and not request.payload.get("stream"):
             key = key_of(request.payload)
             request.state["mark"] = "HIT" if key in seen else "MISS"
             seen.add(key)
@@ -122,7 +127,7 @@ greedy_answers_kept = _with_marks(
         "greedy-answers-kept",
         "Greedy plain answers are cached by the whole request, get a new id and a new time, and a header says so.",
         key_of,
-        is_greedy,
+        _is_kept,
         applies_to=lambda contract: contract.auth != "bearer",
         benign=True,
     )
