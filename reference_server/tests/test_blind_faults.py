@@ -19,6 +19,8 @@ from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
     eighth_requests,
     eighth_variation_requests,
+    eleventh_requests,
+    eleventh_variation_requests,
     fifth_requests,
     fifth_variation_requests,
     first_requests,
@@ -52,6 +54,7 @@ REQUESTS = {
     "eighth": {**eighth_requests.REQUESTS, **eighth_variation_requests.REQUESTS},
     "ninth": {**ninth_requests.REQUESTS, **ninth_variation_requests.REQUESTS},
     "tenth": {**tenth_requests.REQUESTS, **tenth_variation_requests.REQUESTS},
+    "eleventh": {**eleventh_requests.REQUESTS, **eleventh_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -131,7 +134,8 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
         "scheme": "http",
         "root_path": "",
     }
-    written = json.dumps(fields).encode() if step.get("ESCAPED") else orjson.dumps(fields)
+    sent = step.get("BODY", fields)
+    written = json.dumps(sent).encode() if step.get("ESCAPED") else orjson.dumps(sent)
     reply, left, body = Reply(), asyncio.Event(), [written]
 
     async def receive() -> dict[str, Any]:

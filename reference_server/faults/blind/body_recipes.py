@@ -32,6 +32,13 @@ def editing_messages(edit: Callable[[str], Any]) -> Callable[[ResponseHead, Any,
     return lambda _head, body, _request: with_message(body, edit)
 
 
+def parts_of(sent: Json) -> list[Json]:
+    """Return the parts of the messages whose content is a list."""
+    contents = [message.get("content") for message in messages_of(sent)]
+    lists = [content for content in contents if isinstance(content, list)]
+    return [part for parts in lists for part in parts if isinstance(part, dict)]
+
+
 def words_of(sent: Json, role: str) -> int:
     """Return the number of words in the messages of a role."""
     texts = [message.get("content") for message in messages_of(sent) if message.get("role") == role]
