@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from torch.overrides import TorchFunctionMode
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.cpu_attention import attend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
-FEWEST_ROWS: Final = 2
-"""Of queries for each head: with a single one, torch's kernel for 16-bit types takes about four times as long."""
 MOST_MASKED: Final = 64
 """Positions that a sequence reads without use at most, so that adjacent rows of the cache can be read together."""
 
@@ -68,26 +67,11 @@ class _Group:
     ) -> torch.Tensor:
         """Return the outputs [heads, tokens, value size] for queries [heads, tokens, key size] of the group.
 
-        Query heads that share keys and values are computed as if they were further tokens: a kernel that reads the keys
-        for one token at a time takes many times as long as one that reads them once for all.
-
         keys, values: of a layer, [slots, positions, key-value heads, size].
         """
         keys, values = (stored[self.slots, : self.read].transpose(1, 2) for stored in (keys, values))
-        pieces, heads = keys.shape[:2]
-        sharing = len(queries) // heads
-        rows = queries.view(heads, sharing, pieces, self.length, -1).permute(2, 0, 1, 3, 4).flatten(2, 3)
-        lone = rows.shape[2] == 1
-        outputs = torch.nn.functional.scaled_dot_product_attention(
-            rows.expand(-1, -1, FEWEST_ROWS, -1) if lone else rows,
-            keys,
-            values,
-            attn_mask=self.mask if self.mask is None or self.length == 1 else self.mask.repeat(1, 1, sharing, 1),
-            scale=scale,
-        )
-        outputs = outputs[:, :, :1] if lone else outputs
-        separate = outputs.reshape(pieces, heads, sharing, self.length, -1).permute(1, 2, 0, 3, 4)
-        return separate.reshape(len(queries), pieces * self.length, -1)
+        rows = queries.view(len(queries), -1, self.length, queries.shape[-1]).transpose(0, 1)
+        return attend(rows, keys, values, attn_mask=self.mask, scale=scale).transpose(0, 1).flatten(1, 2)
 
 
 def arrange(pieces: Seq[Piece]) -> list[int]:

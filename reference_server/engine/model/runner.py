@@ -15,8 +15,9 @@ from reference_server.engine.model.cache_plan import (
     count_capacity,
     count_rows,
 )
+from reference_server.engine.model.cpu_attention import StepView
 from reference_server.engine.model.forward_pass import ForwardPass, PaddedBatch, trace_pass
-from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
+from reference_server.engine.model.kv_cache import CacheView, SlotCache, find_layer_shapes
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
 from reference_server.engine.model.model_runner import Stopwatch
@@ -96,7 +97,8 @@ class Runner:
         self._stored = (*self._cache.keys, *self._cache.values)
         self._given = (*self._stored, *(linear.packed if linear else ()))
         self._prefill_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
-        self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear)
+        view = CacheView if exact or self._device.type != "cpu" else StepView
+        self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear, view=view)
         self._embedded_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear, embedded=True)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._linear = linear or nullcontext()

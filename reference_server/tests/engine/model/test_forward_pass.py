@@ -14,7 +14,10 @@ from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from reference_server.engine.model.ragged_pass import Piece
 
 
 def _example(rows: int) -> tuple[torch.Tensor, ...]:
@@ -115,7 +118,12 @@ def test_steps_of_a_large_model_are_the_same_as_a_graph_and_piece_by_piece(
         graphs.trace()
         seen: list[int] = []
         run_ragged = graphs._run_ragged
-        monkeypatch.setattr(graphs, "_run_ragged", lambda pieces: seen.append(len(pieces)) or run_ragged(pieces))
+
+        def record(pieces: Sequence[Piece]) -> torch.Tensor:
+            seen.append(len(pieces))
+            return run_ragged(pieces)
+
+        monkeypatch.setattr(graphs, "_run_ragged", record)
         for runner in (plain, graphs):
             for slot, position in zip(slots, positions, strict=True):
                 runner.prefill([[(3 * at + slot) % 200 for at in range(position)]], [slot])
