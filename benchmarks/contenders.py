@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import httpx
 
+from benchmarks.process_group import ProcessGroup
 from benchmarks.streams import BenchmarkError, BenchmarkTarget
 
 if TYPE_CHECKING:
@@ -89,29 +89,43 @@ def child_environment() -> dict[str, str]:
 def _process(command: Sequence[str], errors: IO[str] | None = None) -> Iterator[subprocess.Popen[str]]:
     environment = child_environment() | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(  # noqa: S603 - our own arguments
-        command, env=environment, stdout=subprocess.PIPE, stderr=errors or subprocess.DEVNULL, text=True
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=errors or subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             yield process
         finally:
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            end_processes(process)
+
+
+def end_processes(process: subprocess.Popen[str]) -> None:
+    """End a server and the processes that it started."""
+    processes = ProcessGroup(process.pid)
+    processes.end()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        processes.kill()
 
 
 @contextmanager
 def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterator[BenchmarkTarget]:
     """Suspend all servers except one: some servers use the CPU even without requests."""
     for other in others:
-        os.kill(other.pid, signal.SIGCONT if other.pid == target.pid else signal.SIGSTOP)
+        processes = ProcessGroup(other.pid)
+        if other.pid == target.pid:
+            processes.resume()
+        else:
+            processes.suspend()
     try:
         yield target
     finally:
         for other in others:
-            os.kill(other.pid, signal.SIGCONT)
+            ProcessGroup(other.pid).resume()
 
 
 class Loop:

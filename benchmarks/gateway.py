@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,7 @@ import click
 import httpx
 from rich.table import Table
 
+from benchmarks.process_group import ProcessGroup
 from openapi.console import make_console
 from openapi.stream import sse
 from reference_server.upstream.client.server import Deadlines, UpstreamAddress, UpstreamServer
@@ -147,17 +147,6 @@ async def load(address: str, streams: int, **fields: Any) -> tuple[list[float], 
     return [first for first, _ in results], [transit for _, transits in results for transit in transits]
 
 
-def cpu_s(pid: int) -> float:
-    """Return the CPU time of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def rss_mib(pid: int) -> float:
-    """Return the resident memory of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def p50_p99(values: Sequence[float]) -> tuple[float, float]:
     """Return median and 99th percentile in milliseconds."""
     cuts = quantiles(values, n=100, method="inclusive")
@@ -209,7 +198,7 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
     """Return the memory of a gateway before and while clients do not read a flood of chunks."""
     host, port = address.removeprefix("http://").split(":")
     body = json.dumps({"model": "m", "messages": MESSAGES, "max_tokens": 1, "stream": True}).encode()
-    before = rss_mib(pid)
+    before = ProcessGroup(pid).rss_bytes / 2**20
     writers = []
     for _ in range(clients):
         _, writer = await asyncio.open_connection(host, int(port), limit=1024)
@@ -220,9 +209,9 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
     used, since = -1.0, 0
     while since < 10:  # until its CPU time has not changed for two seconds
         await asyncio.sleep(0.2)
-        now = cpu_s(pid)
+        now = ProcessGroup(pid).cpu_s
         used, since = now, since + 1 if now - used < 0.01 else 0
-    after = rss_mib(pid)
+    after = ProcessGroup(pid).rss_bytes / 2**20
     for writer in writers:
         writer.close()
     return before, after
@@ -239,12 +228,12 @@ def main(rounds: int, counts: tuple[int, ...]) -> None:
     with scripted() as direct, served("--upstream", direct) as (through, pid):
         for count in counts:
             paired(table, "scripted", direct, through, rounds, count)
-        before = cpu_s(pid)
+        before = ProcessGroup(pid).cpu_s
         asyncio.run(load(through, max(counts)))
-        busy = (cpu_s(pid) - before) / (max(counts) * CHUNKS)
-        before = cpu_s(pid)
+        busy = (ProcessGroup(pid).cpu_s - before) / (max(counts) * CHUNKS)
+        before = ProcessGroup(pid).cpu_s
         asyncio.run(load(through, 1, max_tokens=1))
-        flood = (cpu_s(pid) - before) / FLOOD
+        flood = (ProcessGroup(pid).cpu_s - before) / FLOOD
         resting, loaded = asyncio.run(unread(through, 16, pid))
         clients = [[asyncio.run(flood_s(direct, own=own)) for own in (True, False)] for _ in range(rounds)]
     with served("--device", "cpu") as (direct, _), served("--upstream", direct) as (through, _):

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import random
-import signal
 import tempfile
 import time
 from contextlib import ExitStack
@@ -20,18 +19,19 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.contenders import Loop, alone
-from benchmarks.large_peers import BATCHING, LLAMA, OURS, SEQUENTIAL, link_without_end_token, list_peers, started
+from benchmarks.large_peers import BATCHING, LLAMA, OURS, SEQUENTIAL, VLLM, link_without_end_token, list_peers, started
+from benchmarks.process_group import ProcessGroup
 from benchmarks.random_checkpoint import write_random_checkpoint
-from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, cpu_s, quantile, rss_bytes
+from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, quantile
 from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from benchmarks.large_peers import StartedPeer
+    from benchmarks.large_peers import PeerPrograms, StartedPeer
 
 LOOP: Final = "loop over the model, in process"
-LOADS: Final = ((1, 32, 24), (8, 32, 16), (1, 512, 8), (1, 2048, 8))
+LOADS: Final = ((1, 32, 24), (4, 32, 16), (8, 32, 16), (16, 32, 16), (1, 512, 8), (1, 2048, 8))
 """(streams, tokens of each prompt, new tokens of each)"""
 DEVICE_LOADS: Final = (
     (1, 32, 128),
@@ -51,6 +51,7 @@ TARGETS: Final[Mapping[str, Mapping[int, float]]] = {
     LLAMA: {1: 0.8, 8: 1.6},
     LOOP: {1: 0.85, 8: 0.85},
     SEQUENTIAL: {},
+    VLLM: {},
 }
 """Peer -> number of streams -> target of our tokens per second over theirs."""
 RUNNING: Final = 4
@@ -78,9 +79,7 @@ class _Prompts:
         return str(self._tokenizer.decode(ids))
 
 
-def measure(
-    shape: str, rounds: int, transformers: Path, llama_python: Path | None, only: Sequence[str], device: str
-) -> dict[str, Any]:
+def measure(shape: str, rounds: int, programs: PeerPrograms, only: Sequence[str], device: str) -> dict[str, Any]:
     """Write a checkpoint, run all peers that are installed, print the tables and return all figures."""
     console = Console(width=150)
     loads = LOADS if device == "cpu" else DEVICE_LOADS
@@ -95,7 +94,7 @@ def measure(
         checkpoint = link_without_end_token(original, folder / "without-end-token")
         prompts = _Prompts(checkpoint)
         running: dict[str, StartedPeer] = {}
-        for peer in list_peers(checkpoint, folder, transformers, llama_python, device):
+        for peer in list_peers(checkpoint, folder, programs, device):
             if only and not any(peer.name.startswith(prefix) for prefix in only):
                 continue
             try:
@@ -113,7 +112,7 @@ def measure(
                 _run(running[peer.name].target, prompts, random.Random(peer.name), (*load[:2], 4))
             device_mib[peer.name] = free - _free_mib(device)
             for other in running.values():
-                os.kill(other.target.pid, signal.SIGSTOP)  # the next one starts undisturbed
+                ProcessGroup(other.target.pid).suspend()  # the next one starts undisturbed
         targets = [peer.target for peer in running.values()]
         loops = [LOOP] if not only or any(LOOP.startswith(prefix) for prefix in only) else []
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
@@ -138,7 +137,7 @@ def measure(
                         gap = asyncio.run(_gaps_ms(running[name].target, prompts, random.Random(number), device))
                         gaps.setdefault(name, []).append(gap)
             click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
-        peaks = {name: _peak_mib(peer.target.pid) for name, peer in running.items()}
+        peaks = {name: ProcessGroup(peer.target.pid).peak_bytes / 2**20 for name, peer in running.items()}
         starts = {name: peer.start_s for name, peer in running.items()}
     place = "CPU only" if device == "cpu" else torch.get_device_module(device).get_device_name()
     console.print(f"{platform.machine()}, {os.cpu_count()} cores, {place}, load average {os.getloadavg()[0]:.1f}")
@@ -157,16 +156,17 @@ def _run(
 
     async def run() -> Mapping[str, float]:
         questions = [prompts.create(generator, prompt_tokens) for _ in range(streams)]
-        spent, began = cpu_s(target.pid), time.perf_counter()
+        processes = ProcessGroup(target.pid)
+        spent, began = processes.cpu_s, time.perf_counter()
         answers = await asyncio.gather(*(ask(target, question, new_tokens, OPTIONS) for question in questions))
-        wall, spent = time.perf_counter() - began, cpu_s(target.pid) - spent
+        wall, spent = time.perf_counter() - began, processes.cpu_s - spent
         gaps = [gap for answer in answers for gap in answer.gaps_s] or [0.0]
         return {
             "tokens_per_s": streams * new_tokens / wall,
             "cpu_us_per_token": spent / (streams * new_tokens) * 1e6,
             "ttft_p50_ms": median(answer.arrivals_s[0] for answer in answers) * 1e3,
             "itl_p50_ms": median(gaps) * 1e3,
-            "rss_mib": rss_bytes(target.pid) / 2**20,
+            "rss_mib": processes.rss_bytes / 2**20,
         }
 
     return asyncio.run(run())
@@ -188,11 +188,6 @@ async def _gaps_ms(
         gaps = [gap for stream in await asyncio.gather(*streams) for gap in stream.gaps_s]
         results.append(quantile(gaps, 0.99) * 1e3)
     return results[0], results[1]
-
-
-def _peak_mib(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM:")).split()[1]) / 1024
 
 
 def _table(figures: Figures) -> Table:

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from benchmarks.contenders import HOST, child_environment
+from benchmarks.contenders import HOST, child_environment, end_processes
 from benchmarks.streams import BenchmarkError, BenchmarkTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-SLOTS: Final = {"cpu": 8}
+SLOTS: Final = {"cpu": 16}
 DEVICE_SLOTS: Final = 64
+POSITIONS: Final = 4096
+"""Of each sequence."""
 START_TIMEOUT_S: Final = 600.0
 USAGE: Final = {"stream_options": {"include_usage": True}}
 OURS: Final = "chatproof"
 SEQUENTIAL: Final = "transformers serve"
 BATCHING: Final = "transformers serve, continuous batching"
 LLAMA: Final = "llama.cpp"
+VLLM: Final = "vLLM"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Peer:
     """A server that can be started.
 
     command: its arguments; the port is free. fixed: fields of every request body. lacking: what has to be installed
-    to start it; None if nothing.
+    to start it; None if nothing. variables: of its environment.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Peer:
     port: int
     fixed: Mapping[str, Any]
     lacking: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +59,27 @@ class StartedPeer:
     start_s: float
 
 
-def list_peers(
-    checkpoint: Path, folder: Path, transformers: Path, llama_python: Path | None, device: str
-) -> list[Peer]:
+@dataclass(frozen=True, slots=True)
+class PeerPrograms:
+    """Where the peers are installed.
+
+    transformers: the program. llama_python: the Python of an environment with xllamacpp and gguf. vllm: the program.
+    """
+
+    transformers: Path
+    llama_python: Path | None
+    vllm: Path | None
+
+
+def list_peers(checkpoint: Path, folder: Path, programs: PeerPrograms, device: str) -> list[Peer]:
     """Return all peers that run on a device; those whose software is missing say so.
 
     checkpoint: without an end token, for servers that cannot ignore the token. folder: for the file of llama.cpp.
-    transformers: the program. llama_python: the Python of an environment with xllamacpp and gguf.
     """
-    ports = [_free_port() for _ in range(4)]
-    serve = [str(transformers), "serve", str(checkpoint), "--host", HOST, "--device", device, "--dtype", "bfloat16"]
-    missing = None if transformers.is_file() else f"{transformers} does not exist: see --transformers"
+    ports = [_free_port() for _ in range(5)]
+    program = str(programs.transformers)
+    serve = [program, "serve", str(checkpoint), "--host", HOST, "--device", device, "--dtype", "bfloat16"]
+    missing = None if programs.transformers.is_file() else f"{program} does not exist: see --transformers"
     model = {"model": str(checkpoint)}
     slots = SLOTS.get(device, DEVICE_SLOTS)
     ours = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--device", device, "--slots", str(slots)]
@@ -86,9 +99,10 @@ def list_peers(
             missing,
         ),
     ]
-    return (
-        [*peers, _llama_peer(checkpoint, folder / "model.gguf", ports[3], llama_python)] if device == "cpu" else peers
-    )
+    if device != "cpu":
+        return peers
+    llama = _llama_peer(checkpoint, folder / "model.gguf", ports[3], programs.llama_python)
+    return [*peers, llama, _vllm_peer(checkpoint, ports[4], programs.vllm)]
 
 
 def _llama_peer(checkpoint: Path, file: Path, port: int, python: Path | None) -> Peer:
@@ -107,19 +121,27 @@ def _llama_peer(checkpoint: Path, file: Path, port: int, python: Path | None) ->
     )
 
 
+def _vllm_peer(checkpoint: Path, port: int, program: Path | None) -> Peer:
+    missing = None if program is not None and program.is_file() else "needs the program vllm: see --vllm"
+    command = [str(program), "serve", str(checkpoint), "--host", HOST, "--port", str(port), "--dtype", "bfloat16"]
+    command += ["--max-num-seqs", str(SLOTS["cpu"]), "--max-model-len", str(POSITIONS)]
+    variables = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_NO_USAGE_STATS": "1", "VLLM_TARGET_DEVICE": "cpu"}
+    return Peer(VLLM, command, port, {"model": str(checkpoint), "ignore_eos": True}, missing, variables)
+
+
 @contextmanager
 def started(peer: Peer, bytecode: Path) -> Iterator[StartedPeer]:
     """Start a peer and wait until it answers.
 
     bytecode: folder for compiled modules, as installed packages have them.
     """
-    environment = child_environment() | {"PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment = child_environment() | {"PYTHONPYCACHEPREFIX": str(bytecode), **peer.variables}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began = time.monotonic()
     with (
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(  # noqa: S603 - our own arguments
-            list(peer.command), env=environment, stdout=log, stderr=log, text=True
+            list(peer.command), env=environment, stdout=log, stderr=log, text=True, start_new_session=True
         ) as process,
     ):
         try:
@@ -132,12 +154,7 @@ def started(peer: Peer, bytecode: Path) -> Iterator[StartedPeer]:
             target = BenchmarkTarget(HOST, peer.port, "/v1/chat/completions", process.pid, peer.fixed)
             yield StartedPeer(target, time.monotonic() - began)
         finally:
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            end_processes(process)
 
 
 def link_without_end_token(checkpoint: Path, target: Path) -> Path:

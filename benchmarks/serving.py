@@ -28,6 +28,7 @@ from rich.table import Table
 
 from benchmarks import large_model
 from benchmarks.contenders import Loop, alone, chatproof, transformers, without_end_token
+from benchmarks.large_peers import PeerPrograms
 from benchmarks.random_checkpoint import SHAPES
 from benchmarks.streams import WORDS, BenchmarkTarget, load, worst_gap_s
 from reference_server.tiny import CHECKPOINT
@@ -133,6 +134,9 @@ Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
     type=click.Path(path_type=Path),
     help="With --shape: a Python with xllamacpp and gguf (default: llama.cpp is left out).",
 )
+@click.option(
+    "--vllm", "vllm_program", type=click.Path(path_type=Path), help="With --shape: the program `vllm` (left out)."
+)
 def main(
     rounds: int,
     tokens: int,
@@ -143,10 +147,12 @@ def main(
     transformers_program: Path,
     device: str,
     llama_python: Path | None,
+    vllm_program: Path | None,
 ) -> None:
     """Run the benchmark and print the tables."""
     if shape is not None:
-        figures_of_all = large_model.measure(shape, rounds, transformers_program, llama_python, only, device)
+        programs = PeerPrograms(transformers_program, llama_python, vllm_program)
+        figures_of_all = large_model.measure(shape, rounds, programs, only, device)
         large_model.write_figures(target, figures_of_all)
         return
     figures: Figures = {}

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.process_group import ProcessGroup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
-PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 WORDS: Final = (
     "river",
     "stone",
@@ -198,13 +196,14 @@ async def load(
             for at, question in enumerate(questions[number])
         ]
 
-    cpu_before, began = cpu_s(target.pid), time.perf_counter()
+    processes = ProcessGroup(target.pid)
+    cpu_before, began = processes.cpu_s, time.perf_counter()
     async with asyncio.timeout(DEADLINE_S):
         answers = await asyncio.gather(*map(client, range(streams)))
     wall = time.perf_counter() - began
-    spent = cpu_s(target.pid) - cpu_before
+    spent = processes.cpu_s - cpu_before
     measured = tuple(read.stream() for answer in answers for read in answer)
-    return Load(measured, wall, spent, rss_bytes(target.pid))
+    return Load(measured, wall, spent, processes.rss_bytes)
 
 
 async def worst_gap_s(
@@ -220,14 +219,3 @@ async def worst_gap_s(
     if words:
         await ask(target, prompt(generator, words), 1, options)
     return max(gap for stream in await asyncio.gather(*streams) for gap in stream.gaps_s)
-
-
-def cpu_s(pid: int) -> float:
-    """Return the CPU time of a process, in user and kernel mode."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-
-
-def rss_bytes(pid: int) -> int:
-    """Return the resident memory of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES

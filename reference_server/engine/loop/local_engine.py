@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reference_server.engine.device import select_device, torch
+from reference_server.engine.device import select_device
 from reference_server.engine.loop.driver import HANG_S, STALL_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.media import split_media
-from reference_server.engine.model.accelerator.preparation import prepare_device
-from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
-from reference_server.engine.model.cache_plan import (
-    BUDGET_SHARE,
-    GIBIBYTE,
-    CacheBudget,
-    CachePlan,
-    find_free_bytes,
-    plan_cache,
-    require_weights_fit,
-)
-from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
-from reference_server.engine.model.checkpoint_facts import CheckpointFacts, inspect_checkpoint
-from reference_server.engine.model.dtype import DtypeChoice, choose_dtype
+from reference_server.engine.model.allocator import return_freed_memory
+from reference_server.engine.model.cache_plan import GIBIBYTE
+from reference_server.engine.model.opening import open_checkpoint
 from reference_server.engine.model.runner import PROMPT_QUANTUM
-from reference_server.engine.model.verification import create_verified_runner
 from reference_server.engine.multimodal.embeddings import MediaEmbeddings, MediaPrompt, text_tokens
 from reference_server.engine.protocol import (
     DEVICE_PREFILL_TOKENS,
     PREFILL_TOKENS,
     WARM_UP_S,
-    CheckpointError,
     Engine,
     EngineLoad,
     Prompt,
@@ -58,13 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from reference_server.engine.model.model_runner import ModelRunner
+    from reference_server.engine.model.opening import OpenedCheckpoint
     from reference_server.engine.multimodal.model_inputs import InputTable
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
 
-SMALL_MODEL_PARAMETERS = 50_000_000
 # Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
 GRAMMAR_CAPABILITIES = frozenset({"structured_output"})
@@ -85,11 +70,8 @@ class LocalEngine(Engine):
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
-        runner: ModelRunner,
+        opened: OpenedCheckpoint,
         *,
-        plan: CachePlan,
-        choice: DtypeChoice,
         max_new_tokens: int,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
@@ -97,9 +79,9 @@ class LocalEngine(Engine):
         hang_s: float = HANG_S,
         stall_s: float = STALL_S,
     ) -> None:
+        checkpoint, runner, plan, self.choice = opened
         self.vocabulary_size = runner.vocabulary_size
         self.plan = plan
-        self.choice = choice
         self.max_model_len = plan.positions
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
@@ -186,44 +168,20 @@ class LocalEngine(Engine):
         if max_new_tokens is not None and max_new_tokens < 1:
             raise ValueError(f"max_new_tokens is {max_new_tokens}: at least 1 is needed")
         place = select_device(device)
-        facts = inspect_checkpoint(checkpoint)
-        choice = choose_dtype(dtype, facts, place, exact=exact)
-
-        def plan_for(known: CheckpointFacts | None, *, loaded: bool) -> CachePlan:
-            budget = None if known is None else _find_budget(known, choice, place, cache_bytes, loaded=loaded)
-            limit = sys.maxsize if known is None else known.position_limit
-            if max_model_len is not None and not 2 <= max_model_len <= limit:
-                raise ValueError(f"max_model_len is {max_model_len}: this checkpoint allows 2 to {limit}")
-            return plan_cache(budget, slots, max_model_len, limit)
-
-        try:
-            plan_for(facts, loaded=False)  # refuses what does not fit before the weights are read
-            read = load_checkpoint(checkpoint, place, choice.name)
-            plan = plan_for(facts if facts and facts.layers else CheckpointFacts.of_model(read.model), loaded=True)
-            small = read.model.num_parameters() < SMALL_MODEL_PARAMETERS
-            if threads is not None or small:
-                torch.set_num_threads(threads or 1)
-            keep_freed_memory()
-            runner = create_verified_runner(
-                read.model,
-                slots=plan.slots,
-                max_model_len=plan.positions,
-                exact=exact,
-                traced=small,
-                inputs=None if read.processor is None else read.processor.inputs,
-            )
-            read = read.with_probed_media(lambda prompt: _first_pass(runner, prompt))
-            prepare_device(runner, warm_up_s)
-        except CheckpointError as error:
-            message = str(error)
-            named = message if message.startswith(str(checkpoint)) else f"{checkpoint} {message}"
-            raise CheckpointError(named) from error
+        opened = open_checkpoint(
+            checkpoint,
+            place,
+            dtype=dtype,
+            exact=exact,
+            slots=slots,
+            max_model_len=max_model_len,
+            cache_bytes=cache_bytes,
+            threads=threads,
+            warm_up_s=warm_up_s,
+        )
         engine = cls(
-            read,
-            runner,
-            plan=plan,
-            choice=choice,
-            max_new_tokens=plan.positions - 1 if max_new_tokens is None else max_new_tokens,
+            opened,
+            max_new_tokens=opened.plan.positions - 1 if max_new_tokens is None else max_new_tokens,
             prefill_tokens=prefill_tokens or (PREFILL_TOKENS if place.type == "cpu" else DEVICE_PREFILL_TOKENS),
             prefix_reuse=prefix_reuse,
             restarts=restarts,
@@ -384,29 +342,3 @@ class LocalEngine(Engine):
             entries += [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
             yield None
         yield Prompt(tuple(tokens), text, None if top is None else tuple(entries))
-
-
-def _find_budget(
-    facts: CheckpointFacts, choice: DtypeChoice, device: torch.device, cache_bytes: int | None, *, loaded: bool
-) -> CacheBudget | None:
-    """Return the budget of the cache; None if the memory or the layers are not known.
-
-    loaded: whether the weights are in memory already. Raises CheckpointError if they do not fit.
-    """
-    itemsize = (choice.dtype or facts.dtype or torch.float32).itemsize
-    weights_bytes = 0 if loaded else facts.parameters * itemsize
-    free_bytes = find_free_bytes(device)
-    if free_bytes is not None:
-        require_weights_fit(weights_bytes, free_bytes)
-        cache_bytes = int(BUDGET_SHARE * (free_bytes - weights_bytes)) if cache_bytes is None else cache_bytes
-    if facts.position_elements is None or cache_bytes is None:
-        return None
-    return CacheBudget(facts.position_elements * itemsize, cache_bytes)
-
-
-def _first_pass(runner: ModelRunner, prompt: list[int]) -> torch.Tensor:
-    """Return the logits after a prompt, and forget it."""
-    with torch.inference_mode():
-        logits = runner.prefill([prompt], [0])
-        runner.clear([0])
-        return logits

@@ -115,7 +115,8 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         ends |= set(listed) if isinstance(listed, list) else {listed}
     with torch.inference_mode():
         model.to(device).eval()
-    backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    own = tokenizer.backend_tokenizer  # a processor sets its padding for each call, so it keeps its own
+    backend = tokenizers.Tokenizer.from_str(own.to_str()) if sees else own
     backend.no_padding()
     backend.no_truncation()
     render = create_render(tokenizer, any_content=sees)

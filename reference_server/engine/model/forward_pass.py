@@ -43,6 +43,9 @@ DATA_DEPENDENT_OPERATORS: Final = frozenset(
     }
 )
 
+SIMPLIFICATIONS: Final = ("_jit_pass_dce", "_jit_pass_cse", "_jit_pass_constant_propagation", "_jit_pass_dce")
+"""Passes of torch over a graph that do not change its numbers: two thirds of its operators only ask for shapes."""
+
 
 class PaddedBatch(NamedTuple):
     """Pieces of prompts with padding.
@@ -84,10 +87,7 @@ class ForwardPass(torch.nn.Module):
         self._head = LMHead(model)
         self._masks = masks
         self._leading = leading
-        self._linear = linear or nullcontext()
-        # A graph can contain packed matrices only as buffers of the module.
-        for at, matrix in enumerate(linear.packed if linear else ()):
-            self.register_buffer(f"packed{at}", matrix, persistent=False)
+        self._linear = linear
 
     def forward(
         self,
@@ -96,18 +96,20 @@ class ForwardPass(torch.nn.Module):
         rows: torch.Tensor,
         mask: torch.Tensor,
         ends: torch.Tensor,
-        *stored: torch.Tensor,
+        *given: torch.Tensor,
     ) -> torch.Tensor:
         """Return logits [ends, vocabulary] of some tokens, given as indices over the tokens of all rows.
 
         ids, positions: [rows, tokens].
         rows: row of the cache for each row of the batch.
         mask: bool [rows, 1, tokens, positions read], which positions each token may attend to.
-        stored: keys and values of the cache; those of the tokens are written to it.
+        given: keys and values of the cache, to which those of the tokens are written, and then the packed matrices,
+            which a graph cannot contain.
         """
-        view = self._view(stored, rows, positions, mask.shape[-1], leading=self._leading)
+        packed = given[len(given) - len(self._linear.packed) :] if self._linear else ()
+        view = self._view(given[: len(given) - len(packed)], rows, positions, mask.shape[-1], leading=self._leading)
         masks = self._masks(mask, positions)
-        with self._linear, view.attention:
+        with self._linear.using(packed) if self._linear else nullcontext(), view.attention:
             hidden = self._base(
                 **{self._input: ids}, position_ids=positions, attention_mask=masks, cache=view, use_cache=True
             ).last_hidden_state
@@ -132,10 +134,13 @@ def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) 
     try:
         with _suppress_warnings():
             graph = torch.jit.trace(  # type: ignore[no-untyped-call]
-                plain, tuple(examples[0]()), check_trace=False, strict=False
+                lambda *tensors: plain(*tensors),  # of a module, a graph would look up each weight in each layer
+                tuple(examples[0]()),
+                check_trace=False,
+                strict=False,
             )
-            # Freezing gives one flat graph of input-dependent operators, without a call and lookups per layer.
-            graph = torch.jit.freeze(graph.eval(), optimize_numerics=False)
+            for simplify in SIMPLIFICATIONS:
+                getattr(torch._C, simplify)(graph.graph)
         actual = [_run_graph(graph, *example()) for example in examples]
     except Exception as error:  # tracing can raise any exception
         _log.info("forward passes are not traced: %s", error)

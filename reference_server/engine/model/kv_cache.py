@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+import mmap
+import os
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy
 
 from reference_server.engine.device import torch
 from reference_server.engine.protocol import CheckpointError
@@ -78,15 +78,21 @@ class SlotCache:
 def _allocate_zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Return zeros; on the CPU, the system provides each page of memory only when it is first written.
 
-    torch.zeros writes all zeros itself, which takes seconds for gigabytes, and then all of them count as used.
+    torch.zeros writes all zeros itself, which takes seconds for gigabytes, and then all of them count as used. Huge
+    pages would have a similar effect: a few tokens in a row of the cache would take 2 MiB of the keys and the values of
+    each layer.
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
+    size = math.prod(shape) * dtype.itemsize
     try:
-        memory = numpy.zeros(math.prod(shape) * dtype.itemsize, dtype=numpy.uint8)
-    except (MemoryError, ValueError, OverflowError) as error:
-        raise RuntimeError(f"{math.prod(shape) * dtype.itemsize} bytes cannot be allocated") from error
-    return torch.from_numpy(memory).view(dtype).view(shape)
+        memory = mmap.mmap(-1, size, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}))
+    except (OSError, ValueError, OverflowError) as error:
+        raise RuntimeError(f"{size} bytes cannot be allocated") from error
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a kernel without huge pages
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return torch.frombuffer(memory, dtype=torch.uint8).view(dtype).view(shape)
 
 
 class CacheView:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from torch.overrides import TorchFunctionMode
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.cpu_attention import attend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -69,15 +70,8 @@ class _Group:
         keys, values: of a layer, [slots, positions, key-value heads, size].
         """
         keys, values = (stored[self.slots, : self.read].transpose(1, 2) for stored in (keys, values))
-        outputs = torch.nn.functional.scaled_dot_product_attention(
-            queries.view(len(queries), -1, self.length, queries.shape[-1]).transpose(0, 1),
-            keys,
-            values,
-            attn_mask=self.mask,
-            scale=scale,
-            enable_gqa=len(queries) != keys.shape[1],  # query heads that share keys and values
-        )
-        return outputs.transpose(0, 1).flatten(1, 2)
+        rows = queries.view(len(queries), -1, self.length, queries.shape[-1]).transpose(0, 1)
+        return attend(rows, keys, values, attn_mask=self.mask, scale=scale).transpose(0, 1).flatten(1, 2)
 
 
 def arrange(pieces: Seq[Piece]) -> list[int]:

@@ -15,8 +15,9 @@ from reference_server.engine.model.cache_plan import (
     count_capacity,
     count_rows,
 )
+from reference_server.engine.model.cpu_attention import StepView
 from reference_server.engine.model.forward_pass import ForwardPass, PaddedBatch, trace_pass
-from reference_server.engine.model.kv_cache import SlotCache, find_layer_shapes
+from reference_server.engine.model.kv_cache import CacheView, SlotCache, find_layer_shapes
 from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
 from reference_server.engine.model.model_runner import Stopwatch
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 # one it can multiply the time of a step, so it has a choice (`exact`).
 PROMPT_QUANTUM = 16
 DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compiled; reads a fifth less than 64
+MOST_READ_IN_VAIN = 1024
+"""Positions of all rows: more take longer than a graph saves, at the shape of Qwen3-0.6B on two cores."""
+LARGE_EXAMPLES = 3, 1
+"""Rows of the steps with which the graph of a model that is not small is traced and compared."""
 LOGITS_BLOCK = 32  # tokens; the logits of a whole prompt can be larger than the model, and other requests wait
 
 # The chunks of a prompt must not change the bits either: attention over more than SHORT_CONTEXT positions sums in the
@@ -90,19 +95,26 @@ class Runner:
         self._cache_positions = torch.arange(self._capacity, device=self._device)
         self._all_rows = torch.arange(self._rows, device=self._device)
         self._stored = (*self._cache.keys, *self._cache.values)
+        self._given = (*self._stored, *(linear.packed if linear else ()))
         self._prefill_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
-        self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear)
+        view = CacheView if exact or self._device.type != "cpu" else StepView
+        self._decode_pass: PassFunction = ForwardPass(model, self.masks, leading=True, linear=linear, view=view)
         self._embedded_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear, embedded=True)
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
         self._linear = linear or nullcontext()
         self.ragged = not exact and self.masks == AttentionMasks(None, frozenset(), None)
+        self._has_step_graph = False
         self.preparation = Stopwatch()
 
     def trace(self) -> None:
-        """Replace passes by traced graphs where the bits are the same."""
-        counts = {2 * ROW_QUANTUM, ROW_QUANTUM, self._row_quantum}
-        decodes = [partial(self._create_example, count, 1) for count in sorted(counts, reverse=True)]
+        """Replace passes by traced graphs where the bits are the same: of a model that is not small, those of steps."""
+        self._model.requires_grad_(False)  # only such weights can be constants of a graph
+        counts = (2 * ROW_QUANTUM, ROW_QUANTUM) if self.exact else LARGE_EXAMPLES
+        decodes = [partial(self._create_example, count, 1) for count in counts]
         self._decode_pass = trace_pass(self._decode_pass, *decodes)
+        if not self.exact:
+            self._has_step_graph = not isinstance(self._decode_pass, ForwardPass)
+            return
         self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *decodes)
         prefills = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
         self._prefill_pass = trace_pass(self._prefill_pass, *prefills)
@@ -113,10 +125,11 @@ class Runner:
         read = CACHE_QUANTUM * (1 + count % 3)
         shapes = [(count + 1, 2 * read, *tensor.shape[2:]) for tensor in self._stored]
         stored = [torch.randn(shape, generator=generator).to(self._model.dtype) for shape in shapes]
+        packed = self._given[len(stored) :]
         ids = torch.randint(self.vocabulary_size, (count, length), generator=generator)
         at = torch.arange(length) + 3 * torch.arange(count)[:, None]
         ends = torch.arange(max(self._row_quantum, count)) * length % (count * length)
-        return ids, at, torch.arange(count), self._mask(at, read), ends, *stored
+        return ids, at, torch.arange(count), self._mask(at, read), ends, *stored, *packed
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
         """Return logits float32 [pieces, vocabulary] after each piece of a prompt; fill the slots' rows.
@@ -167,16 +180,16 @@ class Runner:
         positions = (starts[:, None] + self._cache_positions[:length]).clamp(max=self._capacity - 1)
         mask = self._mask(positions, batch.read)
         if embedded is None:
-            return self._prefill_pass(ids.view(count, length), positions, rows, mask, ends, *self._stored)
-        return self._embedded_pass(embedded, positions, rows, mask, ends, *self._stored)
+            return self._prefill_pass(ids.view(count, length), positions, rows, mask, ends, *self._given)
+        return self._embedded_pass(embedded, positions, rows, mask, ends, *self._given)
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
         """Return logits float32 [tokens, vocabulary], as `prefill` does, after one more token at its position."""
-        if self.ragged:
+        if self.ragged and not self._has_even_rows(positions, slots):
             return self._run_ragged(
                 [Piece((token,), *place) for token, *place in zip(tokens, slots, positions, strict=True)]
             )
-        count = self._round_up(len(slots), self._row_quantum, self._rows)
+        count = max(slots) + 1 if self.ragged else self._round_up(len(slots), self._row_quantum, self._rows)
         leading = max(slots) < count
         rows_read = list(slots) if leading else list(range(len(slots)))
         packed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
@@ -189,8 +202,13 @@ class Runner:
         run, ids, at = self._decode_pass if leading else self._scattered_decode_pass, ids[:, None], at[:, None]
         mask, ends = self._mask(at, read), self._all_rows[:count]
         self.on_pass_start()
-        logits = run(ids, at, rows, mask, ends, *self._stored)
+        logits = run(ids, at, rows, mask, ends, *self._given)
         return _order(logits, rows_read)
+
+    def _has_even_rows(self, positions: Seq[int], slots: Seq[int]) -> bool:
+        """Return whether a step is faster as a graph over all leading rows, which reads as much of each."""
+        read = (max(slots) + 1) * (max(positions) + 1)
+        return self._has_step_graph and read - sum(positions) - len(positions) <= MOST_READ_IN_VAIN
 
     def _run_ragged(self, pieces: Seq[Piece]) -> torch.Tensor:
         order = arrange(pieces)

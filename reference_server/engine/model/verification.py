@@ -104,7 +104,7 @@ def _create_slot_runner(model: Any, slots: int, max_model_len: int, *, exact: bo
         runner.ragged = runner.ragged and _is_ragged_exact(runner, tokens, expected, limit)
         if isinstance(runner, DeviceRunner):
             choose_attention(runner, lambda: _measure_disagreement(runner, tokens, expected) <= limit)
-        elif traced and not runner.ragged:
+        elif traced:
             runner.trace()
         difference = _measure_disagreement(runner, tokens, expected)
     except Exception as error:

@@ -13,6 +13,7 @@ import pytest
 from reference_server.engine import CheckpointError, SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
+from reference_server.engine.model.opening import OpenedCheckpoint
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
 from reference_server.engine.model.runner import Runner
 from reference_server.tests.runs import collect
@@ -160,7 +161,8 @@ def test_choices_and_beams_are_the_same_over_both_caches(random_checkpoint: Path
         engine = LocalEngine.load(path, device="cpu", slots=4, exact=True)
         if runner is not None:
             engine.close()
-            engine = LocalEngine(engine._checkpoint, runner, plan=engine.plan, choice=engine.choice, max_new_tokens=12)
+            opened = OpenedCheckpoint(engine._checkpoint, runner, engine.plan, engine.choice)
+            engine = LocalEngine(opened, max_new_tokens=12)
         answers.append([asyncio.run(collect(engine, PROMPTS[0], request)) for request in requests])
         engine.close()
     first, second = ([[delta.token_id for delta in answer] for answer in given] for given in answers)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.matrices import packed_linear
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 
 if TYPE_CHECKING:
@@ -101,3 +102,18 @@ def test_a_model_that_gave_up_its_matrices_computes_the_same_with_the_packed_one
     assert torch.equal(embeddings, model.get_input_embeddings().weight)
     stored = {weight.untyped_storage().data_ptr(): weight.untyped_storage().nbytes() for weight in model.parameters()}
     assert sum(stored.values()) < 0.5 * sum(weight.nbytes for weight in model.parameters())
+
+
+@pytest.mark.parametrize(("limit", "copies"), [(1 << 20, 1), (16, 0)])
+def test_embeddings_that_are_also_the_output_matrix_are_packed_as_a_copy_if_they_are_small(
+    random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, limit: int, copies: int
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    monkeypatch.setattr(packed_linear, "MAX_COPIED_BYTES", limit)
+    packed = PackedLinear.replacing(model)
+    assert packed is not None
+    rows = [end - begin for _, begin, end in packed._slices.values()]
+    assert copies == rows.count(model.get_input_embeddings().weight.shape[0])
+    assert model.get_input_embeddings().weight.is_contiguous()
