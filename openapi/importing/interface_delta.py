@@ -22,8 +22,6 @@ from openapi.schema.json_schema import dereference
 from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from openapi.importing.interface import StatedInterface, StatedParameter
     from openapi.schema.json_schema import Schema, Schemas
 
@@ -44,8 +42,7 @@ OTHERS_WORDS: Final = ("levels", "interpretation", "ground", "default_as")
 class InterfaceDelta:
     """The delta of an interface on one dialect, and what a person has to decide."""
 
-    def __init__(self, interface: StatedInterface, dialect: str, changes: Mapping[str, Any] | None = None) -> None:
-        """changes: further values of the delta, such as schemas of responses, by their paths in the tree."""
+    def __init__(self, interface: StatedInterface, dialect: str) -> None:
         self.tree = DeltaTree(dialect)
         self.todos = list(interface.todos)
         self._interface = interface
@@ -71,9 +68,11 @@ class InterfaceDelta:
             self.tree.set("unsupported", interface.unsupported)
         self._remove_others()
         self._list_statuses()
-        for path, value in (changes or {}).items():
+        for path, value in interface.answers.changes.items():
             self.tree.set(path, value)
-        self.sentences = self._state(parameters)
+        for path in interface.answers.removed:
+            self._remove(path)
+        self.sentences = [*self._state(parameters), *interface.answers.sentences]
 
     def _state(self, parameters: list[StatedParameter]) -> list[Tree]:
         """Return the sentences of the source, and mark what the delta only repeats of the extended dialect."""

@@ -28,6 +28,7 @@ GREETING: Final = [{"role": "user", "content": "Hello!"}]
 STORY: Final = [{"role": "user", "content": "Tell me a story"}]
 SURPRISE: Final = [{"role": "user", "content": "Tell me a story about a dragon"}]
 LISTING: Final = [{"role": "user", "content": "Count from 1 to 9"}]
+REPEATED: Final = [{"role": "user", "content": "Repeat: red fox red fox red fox red fox red fox red fox"}]
 BRIEF: Final = [{"role": "user", "content": "What is 2 + 3?"}]
 WEATHER: Final = [{"role": "user", "content": "What is the weather in Rome?"}]
 SEEDED: Final = {"messages": STORY, "max_tokens": 40, "seed": 4242}
@@ -39,11 +40,13 @@ class Condition:
     """A request in which other values of some parameters would show.
 
     body: the request with all of these parameters left out.
+    again: whether the parameters are in an earlier condition, too, which shows only some of their values.
     """
 
     name: str
     body: Mapping[str, Any]
     parameters: tuple[str, ...]
+    again: bool = False
 
 
 CONDITIONS: Final = (
@@ -56,6 +59,13 @@ CONDITIONS: Final = (
             *("top_p", "top_k", "min_p", "n", "best_of", "use_beam_search"),
             *("presence_penalty", "frequency_penalty", "repetition_penalty"),
         ),
+    ),
+    # Where the temperature is low, a small penalty changes only an answer that repeats itself.
+    Condition(
+        "repeated",
+        {"messages": REPEATED, "max_tokens": 40, "temperature": 0},
+        ("presence_penalty", "frequency_penalty", "repetition_penalty"),
+        again=True,
     ),
     Condition("unseeded", {"messages": STORY, "max_tokens": 40, "temperature": 2.0}, ("seed",)),
     Condition(
@@ -127,10 +137,11 @@ class _Pairs:
         other = next((other for other in others if self._is_valid(other)), None)
         if other is None or not self._is_valid(said):
             return
+        prefix = f"{condition.name}-" if condition.again else ""
         roles = {
             "left-out": self._part(body, f"{condition.name}-{name}" if self._neutral else condition.name),
-            "sent": self._part(said, f"{name}-sent"),
-            "other": self._part(other, f"{name}-other"),
+            "sent": self._part(said, f"{prefix}{name}-sent"),
+            "other": self._part(other, f"{prefix}{name}-other"),
         }
         key = _key(other)
         self.steps[key] = replace(self.steps[key], expect="either", subject=_subject(parameter, default, roles))
