@@ -71,12 +71,13 @@ def read_answers(text: str, rows: Rows, passages: Sequence[Passage]) -> PageAnsw
     answers = PageAnswers()
     answers.statuses += _of_tables(text, passages)
     known = {*_list_lines(rows), *(status.line for status in answers.statuses)}
-    previous = ""
+    previous, is_section = "", False
     for passage in passages:
+        is_section = passage.line in known if passage.kind == "title" else is_section
         read = list(_printed(passage, previous))
         answers.printed += [one for one in read if isinstance(one, PrintedAnswer)]
         answers.unread += [one for one in read if isinstance(one, UnreadPassage)]
-        if passage.kind in ("words", "title") and not set(range(passage.line, passage.end)) & known:
+        if passage.kind in ("words", "title") and not is_section and not set(range(passage.line, passage.end)) & known:
             statuses = list(read_statuses(passage))
             answers.statuses += statuses
             if passage.kind == "words":

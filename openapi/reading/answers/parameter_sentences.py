@@ -40,8 +40,10 @@ def read_parameter_sentences(rows: Rows, passages: Sequence[Passage]) -> tuple[R
     taken = {line for row in rows.rows for line in _lines(row)}
     added: list[TableRow] = []
     left: list[Passage] = []
+    is_section = False
     for passage in passages:
-        if passage.kind != "words" or set(range(passage.line, passage.end)) & taken:
+        is_section = passage.line in taken if passage.kind == "title" else is_section
+        if is_section or passage.kind != "words" or set(range(passage.line, passage.end)) & taken:
             left.append(passage)
             continue
         part = detect_part((), passage.headings, "")

@@ -86,6 +86,11 @@ def read_text(text: str, name: str) -> ParsedText:
     return ParsedText(tuple(statements), tuple(unread))
 
 
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph without their full stops."""
+    return (text[start:end].strip() for start, end in _split(normalize(text), _is_full_stop))
+
+
 def _read_sentence(text: str, name: str) -> ParsedText:
     """Read a sentence clause by clause; the longest run of clauses that a rule reads is used.
 

@@ -119,7 +119,7 @@ _WORDS_OF_INTERFACE: Final = (
     r"|tool_calls|content_filter|list"
 )
 """Words that are values and no adjectives, so that `must be function` states one without quotes."""
-_FIXED: Final = rf"(?:{QUOTED}|{NUMBER}|(?:{_WORDS_OF_INTERFACE})\b|[A-Za-z]\w*(?:[._-]\w+)*[._\d]\w+)"
+_FIXED: Final = rf"(?:{QUOTED}|{NUMBER}|(?:{_WORDS_OF_INTERFACE})\b|(?=[\w.-]*[\d._])[A-Za-z][\w.-]*\w)"
 _SUBJECT: Final = r"(?:(?:it|this|the (?:value|field|type|string)) )?"
 _ALWAYS: Final = (
     rf"{_SUBJECT}(?:is |will )?(?:currently )?always (?:(?:be|is|returns|equals|set to|the (?:string|value|word)) )*"
@@ -167,6 +167,7 @@ RULES: Final = (
     ),
     rule(rf"[仅只可]?支持(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values, Preceding.READ),
     rule(rf"(?:固定(?:返回|取?值为?|为)|always (?:returns )?)(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"{_MUST_BE}(?:of (?:the )?type )?(?:an? )?(?P<types>{_LIST})(?P<null> or null)?", _types, Preceding.READ),
     rule(rf"(?:{_ALWAYS}|{_MUST_BE})(?P<value>{_FIXED})", _only, Preceding.READ),
     rule(rf"{_MUST_BE}(?:either )?(?P<tokens>{_FIXED}(?:{_BETWEEN}{_FIXED})+)", _listed, Preceding.READ),
     rule(rf"(?:{_ANNOUNCED}|{_CHOSEN}){_TOKENS}", _listed, Preceding.READ),

@@ -18,6 +18,7 @@ from openapi.tests.importing.importing import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from openapi.contract.contract import Contract
 
 SEEDS = range(15)
