@@ -163,7 +163,9 @@ class InterfaceDelta:
         The loader does the same for limits and defaults that no sentence states.
         """
         null = known["null_value"]
-        if "null" in parameter.silent and "source" not in null:
+        if "null" in parameter.silent and parameter.states("type") and null["expect"] == "accept":
+            self.tree.set(f"{at}/null_value", dict(SILENT_NULL))  # the stated type leaves null out
+        elif "null" in parameter.silent and "source" not in null:
             parent = {key: self.tree.get(key) for key in ("documents", "document")}
             level = BY_ANALOGY if null["level"] == STATED else null["level"]
             cited = make_absolute(str(known["source"]), parent)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.importing.answers.error_kinds import assign_statuses
 from openapi.importing.answers.value_schema import make_value_schema
 from openapi.importing.interface import AnswerChanges
+from openapi.importing.sentences import find_article
 from openapi.importing.todo import Todo
 from openapi.reading.compare.schema_keywords import close_ends, make_schema
 from openapi.schema.notation import notation
@@ -243,7 +244,8 @@ def _state_form(schema: Schema, found: AnswerChanges, *, is_binding: bool) -> No
         place = f"errors/schema{re.sub(r'/(?!/)([^/]+)', _place_step, path)}"
         kept = [key for key in ("type", "enum") if key in inner]
         if kept:
-            says = f"{'.'.join(steps)} of an error is {notation({key: inner[key] for key in kept}, {})}"
+            values = notation({key: inner[key] for key in kept}, {})
+            says = f"{'.'.join(steps)} of an error is {find_article(values)}{values}"
             homes = [f"{place}/{key}" for key in kept]
             source = "#errors/" + "/".join(steps)
             identity = "errors-" + "-".join(steps)

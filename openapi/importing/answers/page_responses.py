@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonschema_rs
 
 from openapi.importing.answers.value_schema import make_value_schema
+from openapi.importing.sentences import find_article
 from openapi.importing.todo import Todo
 from openapi.reading.compare.contract_facts import find_facts
 from openapi.reading.compare.drift import EVENT, fact_key
-from openapi.reading.compare.schema_keywords import close_ends, make_schema
+from openapi.reading.compare.schema_keywords import close_ends, list_stated_keywords, make_schema
 from openapi.reading.compare.schema_places import ROOTS
 from openapi.schema.notation import notation
 
@@ -48,11 +49,12 @@ def read_page_responses(facts: Sequence[Fact], answers: PageAnswers, tree: Delta
 
     facts: those of tables about the fields of answers and chunks.
     """
+    absent: set[str] = set()
     for part, name in PARTS:
         printed = answers.of(part)
         own = [(key[1], fact) for fact in facts if fact.part == part and (key := fact_key(fact)) and fact.supported]
-        if printed or own:
-            _Part(part, name, tree, found).read(own, printed)
+        read = _Part(part, name, tree, found)
+        absent = read.read(own, printed) if printed or own else read.leave_out(absent)
 
 
 class _Part:
@@ -64,7 +66,17 @@ class _Part:
         self._tree = tree
         self._found = found
 
-    def read(self, facts: Sequence[tuple[str, Fact]], printed: Sequence[PrintedAnswer]) -> None:
+    def leave_out(self, fields: Collection[str]) -> set[str]:
+        """Leave out outermost fields that whole answers do not have, of a part about which the page says nothing."""
+        required = (self._tree.current(ROOTS[self._part]) or {}).get("required", [])
+        kept = [name for name in required if name not in fields]
+        if kept != required:
+            self._tree.set(f"{ROOTS[self._part]}/required", kept)
+        self._remove_requirements({(name,) for name in fields})
+        return set()
+
+    def read(self, facts: Sequence[tuple[str, Fact]], printed: Sequence[PrintedAnswer]) -> set[str]:
+        """Read facts and printed values; return the outermost fields that the page leaves out."""
         self._add_fields(facts)
         for one in printed:
             self._fit(one)
@@ -79,8 +91,9 @@ class _Part:
                 if path in listed:
                     listed[path] |= {name for value in objects for name in value}
         self._add_listed(facts, listed, always, is_cut=any(one.is_cut for one in printed))
-        self._close(listed, always)
+        absent = self._close(listed, always)
         self._state(facts, printed)
+        return absent
 
     def _add_listed(
         self,
@@ -103,7 +116,7 @@ class _Part:
             always[parent] = (always[parent] | {*fields} if parent in always else {*fields}) - optional
             listed[parent] = {*listed.get(parent, ()), *fields}
 
-    def _close(self, listed: dict[str, set[str]], always: dict[str, set[str]]) -> None:
+    def _close(self, listed: dict[str, set[str]], always: dict[str, set[str]]) -> set[str]:
         """Leave out required fields, and requirements about fields, that a listed object does not have."""
         known = find_facts(self._part, self._tree)
         absent: set[tuple[str, ...]] = set()
@@ -119,6 +132,11 @@ class _Part:
                 absent |= {(*_steps(path), name) for name in required if name not in names}
             if not path:
                 absent |= {_steps(field) for field in known if _is_outer(field) and field not in names}
+        self._remove_requirements(absent)
+        return {field[0] for field in absent if len(field) == 1}
+
+    def _remove_requirements(self, absent: Collection[tuple[str, ...]]) -> None:
+        """Remove the requirements about fields."""
         for name, row in self._tree.get("requirements").items():
             kind, *steps = row["source"].partition("#")[2].split("/")
             if kind == self._part and any(tuple(steps[: len(field)]) == field for field in absent):
@@ -172,15 +190,19 @@ class _Part:
     def _state(self, facts: Sequence[tuple[str, Fact]], printed: Sequence[PrintedAnswer]) -> None:
         """Add a sentence about each field that the page states, with the places that test it."""
         known = find_facts(self._part, self._tree)
-        stated = {path for path, fact in facts if fact.types or fact.enum}
-        stated |= {path for one in printed for path, value in _walk(one.value, "") if value is not None}
+        stated = {path: {"type"} for one in printed for path, value in _walk(one.value, "") if value is not None}
+        for path, fact in facts:
+            keywords = {*list_stated_keywords(fact), *(["const"] if len(fact.enum) == 1 else [])}
+            stated[path] = stated.get(path, set()) | (keywords & {"type", "const", "enum"})
         for path in known:
             if path not in stated or path.endswith("[]"):
                 continue
             nodes = [(place, self._tree.current(place) or {}) for place in known[path].tree_paths]
-            homes = [f"{place}/{key}" for place, node in nodes for key in ("type", "const", "enum") if key in node]
+            keys = stated[path]
+            homes = [f"{place}/{key}" for place, node in nodes for key in node if key in keys]
             if homes and all(not step.isdecimal() for place in homes for step in place.split("/")):
-                kind = notation({key: nodes[0][1][key] for key in ("type", "const", "enum") if key in nodes[0][1]}, {})
+                values = notation({key: nodes[0][1][key] for key in keys if key in nodes[0][1]}, {})
+                kind = f"{find_article(values)}{values}"
                 steps = _steps(path)
                 home = {"schema": homes[0] if len(homes) == 1 else homes}
                 says = f"{path} of {self._name} is {kind}"

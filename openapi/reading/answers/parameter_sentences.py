@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openapi.reading.answers.passages import Passage
+    from openapi.reading.pages.row import Part
 
 _SUBJECT: Final = re.compile(
     rf"(?:(?:the|a|an|each|every) )?(?:[a-z]+ )?`(?P<name>{PATH})`"
@@ -68,13 +69,15 @@ def read_parameter_sentences(rows: Rows, passages: Sequence[Passage]) -> tuple[R
     return replace(rows, rows=(*rows.rows, *added)), left
 
 
-def _place(path: tuple[str, ...], part: str, rows: Rows) -> tuple[str, ...]:
-    """Return the whole path of a name: that of the only row that ends with it, if no outer one has it."""
-    paths = {row.path for row in rows.rows if row.part == part}
-    if path in paths:
-        return path
-    ending = [known for known in paths if known[-len(path) :] == path]
-    return ending[0] if len(ending) == 1 else path
+def _place(path: tuple[str, ...], part: Part, rows: Rows) -> tuple[str, ...]:
+    """Return the whole path of a name: that of the only row that ends with it, or of the only such field elsewhere."""
+    for paths in ({row.path for row in rows.rows if row.part == part}, set(load_outline(part))):
+        if path in paths:
+            return path
+        ending = [known for known in paths if known[-len(path) :] == path]
+        if ending:
+            return ending[0] if len(ending) == 1 else path
+    return path
 
 
 def _lines(row: TableRow) -> list[int]:

@@ -168,7 +168,7 @@ def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
                 part=row.part,
                 path=path + at,
                 line=row.line,
-                supported=row.supported,
+                supported=attributes.pop("supported", row.supported),
                 unread=(*parsed.unread, *misplaced_texts, *contradictions) if at == "" else (*contradictions,),
                 read=tuple(statements),
                 prose=parsed.prose if at == "" else (),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
-_MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
+_MARKS = {"code": "`", "del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
 
 
 def cell_items(tag: Tag, without: Collection[Tag] = ()) -> Iterator[Item]:
