@@ -17,6 +17,7 @@ from openapi.reading.pages.headings import (
     is_below,
     nested_inlines,
     position_of,
+    written_text,
 )
 from openapi.reading.pages.table_grid import parse_markup
 
@@ -83,7 +84,7 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[tuple[Position, int, str, 
             yield (token.map[0] + 1, 0), token.map[1] + 1, token.content, "code"
     for at, (_, opening, inline) in enumerate(nested_inlines(tokens)):
         if inline.map:
-            words = _as_written(inline)
+            words = " ".join(written_text(inline).split())
             yield (inline.map[0] + 1, at), inline.map[1] + 1, words, kinds.get(opening.type, "words")
 
 
@@ -102,20 +103,6 @@ def _of_html(soup: BeautifulSoup) -> Iterator[tuple[Position, int, str, str]]:
         words = _own_text(tag)
         if words:
             yield position_of(tag), position_of(tag)[0] + 1, words, kind
-
-
-def _as_written(inline: Token) -> str:
-    """Return the text of a paragraph of Markdown without emphasis; code keeps its marks."""
-    parts = [
-        " "
-        if child.type in ("softbreak", "hardbreak")
-        else f"`{child.content}`"
-        if child.type == "code_inline"
-        else child.content
-        for child in inline.children or ()
-        if child.type != "html_inline"
-    ]
-    return " ".join("".join(parts).split())
 
 
 def _own_text(tag: Tag) -> str:

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 
 from openapi.reading.pages.cell_items import cell_items
-from openapi.reading.pages.headings import Position, position_of, text_of
+from openapi.reading.pages.headings import Position, position_of, written_text
 from openapi.reading.pages.row import Cell, Item
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _of_html(table: Tag) -> TableGrid:
 
 def _with_marks(inline: Token, *, is_first: bool) -> str:
     """Return the text of a cell of Markdown; a first one that is indented gets the mark of a level."""
-    text = text_of(inline)
+    text = written_text(inline)
     raw = "".join(child.content for child in inline.children or ())
     return f"{INNER} {text}" if is_first and text and raw[:1] in SPACES else text
 
