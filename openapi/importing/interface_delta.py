@@ -148,7 +148,7 @@ class InterfaceDelta:
             self.tree.set(f"{at}/required", parameter.required)
         if "default" not in parameter.silent:
             self._set_default(parameter, known, at)
-        elif "default" in known and not self._is_valid(known["default"], parameter):
+        elif "default" in known and not self._may_inherit(known["default"], parameter):
             self._remove(f"{at}/default")  # of the extended dialect, and no value of this one
         if "schema" not in parameter.silent:
             self._follow_schema(parameter, known, at)
@@ -163,8 +163,8 @@ class InterfaceDelta:
         The loader does the same for limits and defaults that no sentence states.
         """
         null = known["null_value"]
-        if "null" in parameter.silent and parameter.states("type") and null["expect"] == "accept":
-            self.tree.set(f"{at}/null_value", dict(SILENT_NULL))  # the stated type leaves null out
+        if _leaves_out_null(parameter) and null["expect"] == "accept":
+            self.tree.set(f"{at}/null_value", dict(SILENT_NULL))
         elif "null" in parameter.silent and "source" not in null:
             parent = {key: self.tree.get(key) for key in ("documents", "document")}
             level = BY_ANALOGY if null["level"] == STATED else null["level"]
@@ -234,6 +234,10 @@ class InterfaceDelta:
     def _is_valid(self, value: Any, parameter: StatedParameter) -> bool:
         return _accepts(self._validator(parameter.schema), value, parameter.nullable)
 
+    def _may_inherit(self, default: Any, parameter: StatedParameter) -> bool:
+        """Return whether a default of the extended dialect is a value, as far as the source says."""
+        return not (default is None and _leaves_out_null(parameter)) and self._is_valid(default, parameter)
+
     def _fit_answers(self) -> None:
         """Leave out the fields of our own answers that the source does not have."""
         for name, part in (("Answer", "message"), ("Choice", "choice")):
@@ -269,6 +273,11 @@ class InterfaceDelta:
         holder = self.tree.get("/".join(steps)) if "probes" not in steps else {last: None}
         if isinstance(holder, dict) and last in holder:
             self.tree.remove.append(path)
+
+
+def _leaves_out_null(parameter: StatedParameter) -> bool:
+    """Return whether a page states the type of a parameter and says nothing about null."""
+    return "null" in parameter.silent and parameter.states("type")
 
 
 def _with_server_limits(schema: Schema, known: Schema) -> Schema:

@@ -46,7 +46,10 @@ def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, 
             interface.unsupported.append(fact.path)
         elif "." not in fact.path and not fact.path.endswith("[]"):
             interface.parameters[fact.path] = _parameter(fact, request, delta, contract)
-    interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - set(interface.parameters)
+    interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - {
+        *interface.parameters,
+        *interface.unsupported,
+    }
     for name, parameter in contract.parameters.items():
         if parameter.required and name not in interface.parameters | dict.fromkeys(interface.mentioned):
             interface.mentioned.add(name)  # a chat needs it, although the page does not list it

@@ -1,7 +1,7 @@
 """State the answers and chunks of a page: the fields that tables list and that printed values have.
 
 An object that the page lists has no other required fields, whatever the extended dialect says: a server that follows
-its page is not blamed for what another vendor's answers have. What a page prints fits the schema.
+its page needs none of what another vendor's answers have. What a page prints fits the schema.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def make_value_schema(values: Sequence[Any]) -> Schema:
-    """Return a schema that all values fit; empty for nothing but null, which shows no type."""
+    """Return a schema that all values fit; empty if all of them are null, which shows no type."""
     types = list(dict.fromkeys(_NAMES[type(value)] for value in values))
     if "number" in types and "integer" in types:
         types.remove("integer")

@@ -71,7 +71,7 @@ def without_json(text: str) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the objects of a text one after another, up to the first text of another kind."""
+    """Yield the objects of a string one after another, up to the first words of another kind."""
     at = 0
     while (start := len(text) - len(text[at:].lstrip())) < len(text) and text[start] == "{":
         end = _closing(text, start)
@@ -101,7 +101,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _parse(text: str, *, is_event: bool = False, status: int | None = None) -> JsonText:
-    """Parse a text, also with commas in front of a brace, and with ellipses for what is left out."""
+    """Parse a string, also with commas in front of a brace, and with ellipses for what is left out."""
     whole = _TRAILING.sub(_keep_strings, text)
     shortened = _TRAILING.sub(_keep_strings, _ELLIPSIS.sub(_shorten, text))
     for words, is_cut in ((text, False), (whole, False), (shortened, True)):
@@ -122,5 +122,5 @@ def _shorten(match: re.Match[str]) -> str:
 
 
 def _blank_comments(text: str) -> str:
-    """Return a text with spaces in the place of comments."""
+    """Return a string with spaces in the place of comments."""
     return _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)

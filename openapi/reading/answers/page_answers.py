@@ -91,20 +91,20 @@ def _printed(passage: Passage, previous: str) -> Iterator[PrintedAnswer | Unread
     """Yield the values that a passage prints; `previous`: the words above a block of code."""
     is_code = passage.kind == "code"
     words = previous if is_code else passage.text
-    for found in read_block(passage.text) if is_code else read_inline(passage.text):
+    for printed in read_block(passage.text) if is_code else read_inline(passage.text):
         titles = [*passage.headings] if is_code else [passage.text, *passage.headings]
-        part = _part_of(found, words, titles)
+        part = _part_of(printed, words, titles)
         if part is None:
             continue
-        if not isinstance(found.value, dict):
+        if not isinstance(printed.value, dict):
             if is_code or part == "errors":
-                yield UnreadPassage(passage.line, NOT_JSON, " ".join(found.text.split())[:200])
+                yield UnreadPassage(passage.line, NOT_JSON, " ".join(printed.text.split())[:200])
             continue
         around = words if not is_code else f"{words} {' '.join(passage.headings[:1])}"
         statuses = [] if is_code and not words.rstrip().endswith(":") else _statuses_in(without_json(words))
-        status = found.status or next(iter(statuses), None)
+        status = printed.status or next(iter(statuses), None)
         is_example = _EXAMPLE.search(around) is not None
-        yield PrintedAnswer(part, passage.line, found.value, found.is_cut, is_example, status)
+        yield PrintedAnswer(part, passage.line, printed.value, printed.is_cut, is_example, status)
 
 
 def _statuses_in(words: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Limit a single value like the elements of a list of it: `two sequences of up to 32 characters each`.
 
 A parameter that is a string or a list of strings has one sequence if it is a string. Words about elements, entries or
-a list speak of the list alone.
+a list are about the list alone.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ _FACT_HINT: Final = re.compile(
 
 _WEAK_HINT: Final = re.compile(
     r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
-    r"|needs|always|never|shall|may not|together with|mutually exclusive|greater|less|(?:non-)?empty|omitted|left out"
+    r"|needs|(?:has|have) the (?:fields|keys|properties)|always|never|shall|may not|together with|mutually exclusive"
+    r"|greater|less|(?:non-)?empty|omitted|left out"
     r"|absent|unset|falls? back)\b"
     r"|取值|固定|最多|最少|超过|以内|介于",
     re.IGNORECASE,

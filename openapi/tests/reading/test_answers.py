@@ -43,7 +43,7 @@ def answers_of(words: str) -> PageAnswers:
     ],
 )
 def test_the_values_of_a_block_are_read(text: str, values: list[Any]) -> None:
-    assert values == [found.value for found in read_block(text)]
+    assert values == [one.value for one in read_block(text)]
 
 
 def test_what_an_ellipsis_stands_for_is_not_read_as_a_value() -> None:
@@ -55,9 +55,9 @@ def test_what_an_ellipsis_stands_for_is_not_read_as_a_value() -> None:
 
 def test_an_object_within_a_sentence_is_read_and_left_out_of_its_words() -> None:
     sentence = 'It gets 400 with {"error": {"message": "a {b} c"}} at once.'
-    assert [{"error": {"message": "a {b} c"}}] == [found.value for found in read_inline(sentence)]
+    assert [{"error": {"message": "a {b} c"}}] == [one.value for one in read_inline(sentence)]
     assert "It gets 400 with at once." == without_json(sentence)
-    assert [None] == [found.value for found in read_inline('{"error": {"message": oops}}')]
+    assert [None] == [one.value for one in read_inline('{"error": {"message": oops}}')]
 
 
 def test_sentences_end_at_full_stops_outside_of_json() -> None:

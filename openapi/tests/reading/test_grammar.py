@@ -105,6 +105,17 @@ VALUES: list[tuple[str, Statements]] = [
             *("It is always `function`.", "Always the string `function`", "The value has to be function"),
         )
     ),
+    (
+        "Each message has the fields `role` and `content`, both strings.",
+        {
+            "[].role.types": ("string",),
+            "[].role.required": "yes",
+            "[].content.types": ("string",),
+            "[].content.required": "yes",
+        },
+    ),
+    ("Must always be a boolean.", {"types": ("boolean",)}),
+    ("This parameter is not supported yet.", {"supported": False}),
     ("Always `chat.completion`.", {"enum": ("chat.completion",), "types": ("string",)}),
     ("Always 0.", {"enum": (0,)}),
     ("Must be `stop` or `length`.", {"enum": ("stop", "length")}),
@@ -200,7 +211,7 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
         ("其余情况q非空", "其余情况q非空"),
         ("By specifying {type: 'f'} you can specify a particular tool.", None),
         ('string, only supports "a', None),
-        # adjectives are no values
+        # adjectives do not name a value
         ("Must be unique.", "Must be unique"),
         ("Always present.", "Always present"),
     ],
