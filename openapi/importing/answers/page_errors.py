@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 OTHERS_FORM: Final = ("errors.envelope-known", "errors.param-is-the-parameter")
 """Requirements about the forms of other vendors' errors, which do not hold for a form of the page's own."""
+CODE: Final = "code"
+"""The path of the fact about a table of error codes, wherever an error has them."""
 _MESSAGE: Final = re.compile(
     r"(?:err(?:or)?_?)?(?:message|msg|text|description)|details?|reason|title|error|fault", re.IGNORECASE
 )
@@ -42,13 +44,17 @@ def read_page_errors(facts: Sequence[Fact], answers: PageAnswers, contract: Cont
     facts = [fact for fact in map(close_ends, facts) if fact.supported]
     printed = [one for one in answers.of("errors") if not one.is_cut]
     _report_cut(answers, found)
+    codes = [fact for fact in facts if fact.path == CODE and fact.enum]
+    facts = [fact for fact in facts if fact not in codes]
     if not facts and not printed:
+        found.todos += [_unplaced(fact) for fact in codes]
         return found
     values = [one.value for one in printed]
     schema = make_value_schema(values) if values else {"type": "object", "required": [], "properties": {}}
     for fact in facts:
         if not _add_fact(schema, fact, is_printed=bool(values)):
             found.todos.append(Todo(f"errors.{fact.path}", f"line {fact.line}", "its place in the body is not clear"))
+    found.todos += [_unplaced(fact) for fact in codes if not _add_codes(schema, fact, values)]
     template = _Template(printed)
     body = template.write(values[0] if values else _sample(schema), schema)
     _cite(schema, "#errors")
@@ -64,6 +70,23 @@ def read_page_errors(facts: Sequence[Fact], answers: PageAnswers, contract: Cont
     has_param = any(_PARAM.fullmatch(path.rpartition("/")[2]) for path, _ in _leaves(schema))
     found.removed += [f"requirements/{name}" for name in OTHERS_FORM[: 1 if has_param else 2]]
     return found
+
+
+def _add_codes(schema: Schema, fact: Fact, values: Sequence[Any]) -> bool:
+    """Let the field that has the codes of a table list them: one whose printed values are among them, or `code`."""
+    for path, leaf in _leaves(schema):
+        printed = [_at(value, path) for value in values]
+        is_named = path.rpartition("/")[2] == CODE and not any(printed)
+        if is_named or (any(printed) and all(value in (*fact.enum, None) for value in printed)):
+            leaf["enum"] = list(fact.enum)
+            return True
+    return False
+
+
+def _unplaced(fact: Fact) -> Todo:
+    listed = ", ".join(map(str, fact.enum))
+    text = f"the codes {listed}: which field of an error has them is not clear"
+    return Todo("errors", f"line {fact.line}", text, quoted=False)
 
 
 def _report_cut(answers: PageAnswers, found: AnswerChanges) -> None:

@@ -121,6 +121,25 @@ def test_a_status_of_no_kind_is_left_to_a_person(tmp_path: Path) -> None:
     assert "status 402 is that of no kind of error" in todos[0]
 
 
+CODES: Final = "| Code | Meaning |\n|---|---|\n| bad_field | A field is wrong |\n| no_key | The key is missing |"
+
+
+@pytest.mark.parametrize("name", ["code", "type"])
+def test_the_codes_of_a_table_are_those_of_the_field_that_prints_one(name: str, tmp_path: Path) -> None:
+    body = {"error": {"message": "No.", name: "no_key"}}
+    contract, todos = imported(page(f"## Errors\n\n{CODES}\n\nThe body:\n\n{block(body)}"), tmp_path, "page.md")
+    error = contract.errors.schema["properties"]["error"]
+    assert (["bad_field", "no_key"], []) == (error["properties"][name]["enum"], todos)
+    assert ["error"] == list(contract.errors.schema["properties"])
+
+
+def test_codes_of_which_no_field_is_known_are_left_to_a_person(tmp_path: Path) -> None:
+    contract, todos = imported(page(f"## Errors\n\n{CODES}"), tmp_path, "page.md")
+    assert load("openai").errors.schema == contract.errors.schema
+    assert 1 == len(todos)
+    assert "the codes bad_field, no_key" in todos[0]
+
+
 def test_a_parameter_that_is_not_supported_is_none_of_the_dialect(tmp_path: Path) -> None:
     rows = "| tools | array | no |\n"
     contract, _ = imported(page("", rows), tmp_path, "page.md")
