@@ -260,7 +260,11 @@ def _state_form(schema: Schema, found: AnswerChanges, *, is_binding: bool) -> No
     names = ", ".join(path[1:].replace("/[]", "[]").replace("/", ".") for path, _ in leaves)
     home = {"check": ["errors.body-is-json-object", "errors.envelope-fits"]}
     found.state(
-        "errors-form", f"the body of an error is an object{f' with {names}' if names else ''}", "#errors", home, level
+        "errors-have-form",
+        f"the body of an error is an object{f' with {names}' if names else ''}",
+        "#errors",
+        home,
+        level,
     )
     for path, inner in leaves:
         steps = [step for step in path.split("/")[1:] if step != "[]"]

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.answers.json_text import JsonText, read_block, read_inline, without_json
 from openapi.reading.answers.sentences import is_binding, split_sentences
-from openapi.reading.answers.statuses import ERRORS, StatedStatus, is_about_errors, read_row, read_statuses
+from openapi.reading.answers.statuses import (
+    ERRORS,
+    StatedStatus,
+    is_about_errors,
+    names_status,
+    read_row,
+    read_statuses,
+)
 from openapi.reading.pages.columns import find_named_part
 from openapi.reading.pages.row import UnreadPassage
 from openapi.reading.pages.table_grid import find_tables, parse_markup
@@ -148,10 +155,10 @@ def _of_tables(text: str, passages: Sequence[Passage]) -> Iterator[StatedStatus]
 
 
 def _binding(passage: Passage, statuses: Sequence[StatedStatus]) -> Iterator[UnreadPassage]:
-    """Yield the sentences of a passage that bind and in which nothing is read."""
+    """Yield the sentences of a passage that bind or name a status, and in which nothing is read."""
     for sentence in split_sentences(passage.text):
         is_read = bool(list(read_inline(sentence))) or any(str(one.status) in sentence for one in statuses)
-        if is_binding(sentence) and not is_read:
+        if not is_read and (is_binding(sentence) or names_status(sentence)):
             yield UnreadPassage(passage.line, UNREAD, sentence)
 
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 ERRORS: Final = re.compile(
     r"\berrors?\b|\bfail(?:s|ed|ure|ures|ing)?\b|\binvalid\b|\brefus\w+|\breject\w*|\bmalformed\b|\bunauthori[sz]ed\b"
-    r"|\bproblems?\b|\bstatus(?:es)?(?: codes?)?\b|错误|失败|异常|状态码",
+    r"|\b(?:wrong|bad|missing|unknown)\b|\bproblems?\b|\bstatus(?:es)?(?: codes?)?\b|错误|失败|异常|状态码",
     re.IGNORECASE,
 )
 """Words of a heading or a sentence about errors."""
 _TITLE: Final = re.compile(
-    r"\berrors?\b|\bfailures?\b|\bproblems\b|\bstatus(?:es| codes?)\b|\bhttp codes?\b|错误|异常|状态码", re.IGNORECASE
+    r"\bgo(?:es)? wrong\b|\berrors?\b|\bfailures?\b|\bproblems\b|\bstatus(?:es| codes?)\b|\bhttp codes?\b|错误|异常|状态码",
+    re.IGNORECASE,
 )
 _STATUS: Final = (
     r"(?<![\w.,/-])(?P<status>[45]\d\d)(?![\w/]|[.,]\d|\s*(?:tokens?|characters?|messages?|items?|%|ms\b|KB\b|MB\b))"
@@ -58,6 +59,11 @@ def read_statuses(passage: Passage) -> Iterator[StatedStatus]:
         elif below or (ERRORS.search(words) and _LEADING.search(words)):
             for clause in _split_clauses(words):
                 yield from _in_clause(clause, passage.line)
+
+
+def names_status(sentence: str) -> bool:
+    """Return whether a sentence has the number of a status next to a word such as `status` or `gets`."""
+    return _ANY.search(sentence) is not None and _LEADING.search(sentence) is not None
 
 
 def read_row(cells: Sequence[str], headings: Sequence[str], headers: Sequence[str], line: int) -> StatedStatus | None:

@@ -114,6 +114,17 @@ def test_statuses_are_read_with_the_words_next_to_them(words: str, statuses: lis
     ]
 
 
+@pytest.mark.parametrize("heading", ["Errors", "When things go wrong", "Notes"])
+def test_a_sentence_about_something_wrong_states_statuses_wherever_it_stands(heading: str) -> None:
+    found = answers_of(f"## {heading}\n\nA wrong field is answered with 400, a missing key with 401.")
+    assert ([400, 401], []) == ([one.status for one in found.statuses], found.unread)
+
+
+def test_a_sentence_that_names_a_status_and_is_not_understood_is_left_to_a_person() -> None:
+    found = answers_of("## Notes\n\nLarge uploads return 413.")
+    assert ([], [UNREAD]) == (found.statuses, [passage.reason for passage in found.unread])
+
+
 @pytest.mark.parametrize("words", ["Order 412 is shipped.", "It has 500 parameters.", "We were founded in 450."])
 def test_numbers_elsewhere_are_no_statuses(words: str) -> None:
     assert [] == answers_of(f"## About\n\n{words}").statuses
