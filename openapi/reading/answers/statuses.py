@@ -21,7 +21,8 @@ ERRORS: Final = re.compile(
 )
 """Words of a heading or a sentence about errors."""
 _TITLE: Final = re.compile(
-    r"\bgo(?:es)? wrong\b|\berrors?\b|\bfailures?\b|\bproblems\b|\bstatus(?:es| codes?)\b|\bhttp codes?\b|错误|异常|状态码",
+    r"\bgo(?:es)? wrong\b|\berrors?\b|\bfailures?\b|\bproblems\b|\bstatus(?:es| codes?)\b|\bhttp codes?\b"
+    r"|错误|异常|状态码",
     re.IGNORECASE,
 )
 _STATUS: Final = (
