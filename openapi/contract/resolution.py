@@ -134,7 +134,7 @@ def _resolve_tree(own: Any, path: str, within: tuple[str, ...], *, file: Path | 
     _apply_deltas(tree, own, path, inherited)
     if inherited is not None:
         deltas = [str(place) for kind in ("add", "replace", "remove") for place in own.get(kind) or ()]
-        inheritance.cite_unstated(tree, by_parent, inheritance.list_places(sentences), deltas)
+        inheritance.cite_unstated(tree, by_parent, sentences, deltas)
     if file is not None:
         _complete_parameters(tree)
     return tree

@@ -62,6 +62,28 @@ class StatedParameter:
 
 
 @dataclass(slots=True)
+class AnswerChanges:
+    """What a page states about answers and errors: values of the delta, sentences, and what is left to a person.
+
+    changes: values by their paths in the tree. removed: paths that the dialect does not have.
+    """
+
+    changes: dict[str, Any] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    sentences: list[dict[str, Any]] = field(default_factory=list)
+    todos: list[Todo] = field(default_factory=list)
+
+    def set(self, path: str, value: Any) -> None:
+        """Set the value at a path."""
+        self.changes[path] = value
+
+    def state(self, identity: str, says: str, source: str, home: dict[str, Any], keyword: str = "MUST") -> None:
+        """Add a sentence of the page, in our own words."""
+        name = re.sub(r"[^a-z0-9]+", "-", identity.lower()).strip("-")
+        self.sentences.append({"id": name, "says": says, "source": source, "keyword": keyword, "home": home})
+
+
+@dataclass(slots=True)
 class StatedInterface:
     """A chat-completions interface; None stands for a part that the source does not state.
 
@@ -71,6 +93,7 @@ class StatedInterface:
     mentioned: parameters of which the source only describes fields or elements.
     unsupported: parameters that the source lists as not supported.
     prose: sentences that no rule reads and that do not seem to state a fact.
+    answers: what a page states about answers and errors.
     """
 
     title: str
@@ -87,6 +110,7 @@ class StatedInterface:
     unsupported: list[str] = field(default_factory=list)
     todos: list[Todo] = field(default_factory=list)
     prose: list[Todo] = field(default_factory=list)
+    answers: AnswerChanges = field(default_factory=AnswerChanges)
 
     def leave_out_words(self) -> None:
         """Leave out the words of the source that are more than a fact: described defaults become to-dos."""

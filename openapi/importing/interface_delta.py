@@ -22,8 +22,6 @@ from openapi.schema.json_schema import dereference
 from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from openapi.importing.interface import StatedInterface, StatedParameter
     from openapi.schema.json_schema import Schema, Schemas
 
@@ -44,8 +42,7 @@ OTHERS_WORDS: Final = ("levels", "interpretation", "ground", "default_as")
 class InterfaceDelta:
     """The delta of an interface on one dialect, and what a person has to decide."""
 
-    def __init__(self, interface: StatedInterface, dialect: str, changes: Mapping[str, Any] | None = None) -> None:
-        """changes: further values of the delta, such as schemas of responses, by their paths in the tree."""
+    def __init__(self, interface: StatedInterface, dialect: str) -> None:
         self.tree = DeltaTree(dialect)
         self.todos = list(interface.todos)
         self._interface = interface
@@ -71,9 +68,11 @@ class InterfaceDelta:
             self.tree.set("unsupported", interface.unsupported)
         self._remove_others()
         self._list_statuses()
-        for path, value in (changes or {}).items():
+        for path, value in interface.answers.changes.items():
             self.tree.set(path, value)
-        self.sentences = self._state(parameters)
+        for path in interface.answers.removed:
+            self._remove(path)
+        self.sentences = [*self._state(parameters), *interface.answers.sentences]
 
     def _state(self, parameters: list[StatedParameter]) -> list[Tree]:
         """Return the sentences of the source, and mark what the delta only repeats of the extended dialect."""
@@ -149,7 +148,7 @@ class InterfaceDelta:
             self.tree.set(f"{at}/required", parameter.required)
         if "default" not in parameter.silent:
             self._set_default(parameter, known, at)
-        elif "default" in known and not self._is_valid(known["default"], parameter):
+        elif "default" in known and not self._may_inherit(known["default"], parameter):
             self._remove(f"{at}/default")  # of the extended dialect, and no value of this one
         if "schema" not in parameter.silent:
             self._follow_schema(parameter, known, at)
@@ -164,7 +163,9 @@ class InterfaceDelta:
         The loader does the same for limits and defaults that no sentence states.
         """
         null = known["null_value"]
-        if "null" in parameter.silent and "source" not in null:
+        if _leaves_out_null(parameter) and null["expect"] == "accept":
+            self.tree.set(f"{at}/null_value", dict(SILENT_NULL))
+        elif "null" in parameter.silent and "source" not in null:
             parent = {key: self.tree.get(key) for key in ("documents", "document")}
             level = BY_ANALOGY if null["level"] == STATED else null["level"]
             cited = make_absolute(str(known["source"]), parent)
@@ -233,6 +234,10 @@ class InterfaceDelta:
     def _is_valid(self, value: Any, parameter: StatedParameter) -> bool:
         return _accepts(self._validator(parameter.schema), value, parameter.nullable)
 
+    def _may_inherit(self, default: Any, parameter: StatedParameter) -> bool:
+        """Return whether a default of the extended dialect is a value, as far as the source says."""
+        return not (default is None and _leaves_out_null(parameter)) and self._is_valid(default, parameter)
+
     def _fit_answers(self) -> None:
         """Leave out the fields of our own answers that the source does not have."""
         for name, part in (("Answer", "message"), ("Choice", "choice")):
@@ -268,6 +273,11 @@ class InterfaceDelta:
         holder = self.tree.get("/".join(steps)) if "probes" not in steps else {last: None}
         if isinstance(holder, dict) and last in holder:
             self.tree.remove.append(path)
+
+
+def _leaves_out_null(parameter: StatedParameter) -> bool:
+    """Return whether a page states the type of a parameter and says nothing about null."""
+    return "null" in parameter.silent and parameter.states("type")
 
 
 def _with_server_limits(schema: Schema, known: Schema) -> Schema:

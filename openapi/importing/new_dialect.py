@@ -13,6 +13,9 @@ from openapi.importing.interface_delta import InterfaceDelta
 from openapi.importing.openapi_interface import is_description, read_interface
 from openapi.importing.page_interface import read_page_interface
 from openapi.importing.source import parse_mapping
+from openapi.reading.answers.page_answers import read_answers
+from openapi.reading.answers.parameter_sentences import read_parameter_sentences
+from openapi.reading.answers.passages import find_passages
 from openapi.reading.facts.facts import cells_line, read_facts
 from openapi.reading.pages.page import read_page
 from openapi.schema.quantity import format_quantity
@@ -82,20 +85,22 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
     base = load(options.extends)
     text = _decode(source)
     document = _find_description(text)
-    responses: dict[str, Any] = {}
     if document is not None:
         interface = read_interface(document, source.name, options.path)
         what = f"OpenAPI {document.get('openapi')}"
     else:
-        facts = read_facts(read_page(source.content, source.name, options.sections), strict=False)
-        interface, responses = read_page_interface(facts, base, options.title or _page_title(text) or source.name)
+        rows = read_page(source.content, source.name, options.sections)
+        whole, passages = read_parameter_sentences(rows, find_passages(text, options.sections))
+        facts = read_facts(whole, strict=False)
+        answers = read_answers(text, rows, passages)
+        interface = read_page_interface(facts, answers, base, options.title or _page_title(text) or source.name)
         what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
     if options.partial:
         interface.mentioned |= set(base.parameters)
     if not options.quotes:
         interface.leave_out_words()
     title = options.title or interface.title
-    delta = InterfaceDelta(interface, base.location, responses)
+    delta = InterfaceDelta(interface, base.location)
     name = options.id or _identifier(title)
     pin = _pin(source, options, name, title, interface.version)
     comments = [f"{title}. Imported by `chatproof dialect new` from {source.name}:", f"{what}."]

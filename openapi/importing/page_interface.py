@@ -7,12 +7,17 @@ null is accepted, is inherited by analogy. So is each keyword of a field or an e
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from openapi.contract.parameter import ABSENT
+from openapi.importing.answers.page_errors import read_page_errors
+from openapi.importing.answers.page_responses import align_fact, read_page_responses
 from openapi.importing.interface import StatedField, StatedInterface, StatedParameter
 from openapi.importing.todo import Todo
+from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.compare.delta import DialectDelta
+from openapi.reading.compare.drift import fact_key
 from openapi.reading.compare.schema_keywords import close_ends, is_expressible, list_stated_keywords, make_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
@@ -20,38 +25,49 @@ from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
+    from openapi.reading.answers.page_answers import PageAnswers
     from openapi.reading.facts.facts import Facts
 
 EMPTY: Final = "(the cell is empty)"
 
 
-def read_page_interface(facts: Facts, contract: Contract, title: str) -> tuple[StatedInterface, dict[str, Any]]:
-    """Return the interface of a page, and the schemas of responses that it changes, by their paths in the tree."""
-    delta = DialectDelta(facts, contract, keep_unstated=True)
-    interface = StatedInterface(title, "undated")
+def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, title: str) -> StatedInterface:
+    """Return the interface of a page."""
+    known = contract_facts(contract)
+    paths = {part: [path for other, path in known if other == part] for part in ("response", "stream")}
+    facts = replace(facts, facts=tuple(align_fact(fact, paths.get(fact.part, ())) for fact in facts.facts))
+    errors = [fact for fact in facts.facts if fact.part == "errors"]
+    compared = [fact for fact in facts.facts if fact.part == "request" or fact_key(fact) in known]
+    delta = DialectDelta(replace(facts, facts=tuple(compared)), contract, keep_unstated=True)
+    interface = StatedInterface(title, "undated", answers=read_page_errors(errors, answers, contract))
     request = [fact for fact in facts.facts if fact.part == "request"]
     for fact in request:
         if not fact.supported:
             interface.unsupported.append(fact.path)
         elif "." not in fact.path and not fact.path.endswith("[]"):
             interface.parameters[fact.path] = _parameter(fact, request, delta, contract)
-    interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - set(interface.parameters)
+    interface.mentioned = {re.split(r"[.\[]", fact.path)[0] for fact in request} - {
+        *interface.parameters,
+        *interface.unsupported,
+    }
     for name, parameter in contract.parameters.items():
         if parameter.required and name not in interface.parameters | dict.fromkeys(interface.mentioned):
             interface.mentioned.add(name)  # a chat needs it, although the page does not list it
             interface.todos.append(Todo(name, "page", "not on the page: inherited", quoted=False))
     interface.schemas = {name: delta.tree.final(f"schemas/{name}") for name in delta.tree.get("schemas")}
+    read_page_responses(facts.facts, answers, delta.tree, interface.answers)
     changed = {**delta.tree.add, **delta.tree.replace}
-    responses = {path: value for path, value in changed.items() if path.startswith(("schemas/", "errors/"))}
+    interface.answers.changes.update({path: value for path, value in changed.items() if path.startswith("schemas/")})
+    interface.todos += interface.answers.todos
     for fact, text in delta.by_hand:
         interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text))
-    for passage in facts.unread:
+    for passage in (*facts.unread, *answers.unread):
         interface.todos.append(Todo("page", f"line {passage.line}", f"{passage.text}: {passage.reason}"))
     for fact in facts.facts:
         for text in fact.unread:
             interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text or EMPTY))
         interface.prose += [Todo(_subject(fact), f"line {fact.line}", text) for text in fact.prose]
-    return interface, responses
+    return interface
 
 
 def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: Contract) -> StatedParameter:

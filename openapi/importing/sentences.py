@@ -43,7 +43,9 @@ def parameter_sentences(parameter: StatedParameter, schemas: Schemas, places: St
     if parameter.fields is None:
         values = notation(parameter.schema, schemas)
         if dereference(parameter.schema, schemas) and values != "anything":
-            yield _row(f"{name}-value", f"{name} is {_article(values)}{values}{null}", name, [f"{at}/schema", *at_null])
+            yield _row(
+                f"{name}-value", f"{name} is {find_article(values)}{values}{null}", name, [f"{at}/schema", *at_null]
+            )
         return
     for field in parameter.fields:
         yield from _field_sentences(field, name, places, (null, at_null) if field.path == name else ("", []))
@@ -65,7 +67,7 @@ def _field_sentences(
     values = notation({**kind, **field.values}, {})
     if found:
         yield _row(
-            f"{identity}-value", f"{field.path} is {_article(values)}{values}{null[0]}", name, [*found, *null[1]]
+            f"{identity}-value", f"{field.path} is {find_article(values)}{values}{null[0]}", name, [*found, *null[1]]
         )
 
 
@@ -80,7 +82,8 @@ def _row(identity: str, says: str, name: str, places: list[str]) -> dict[str, An
     }
 
 
-def _article(values: str) -> str:
+def find_article(values: str) -> str:
+    """Return the article in front of a type, with a space; empty for values and several types."""
     if not values[:1].isalpha() or " or " in values:
         return ""
     return "an " if values[0] in VOWELS else "a "

@@ -28,6 +28,7 @@ GREETING: Final = [{"role": "user", "content": "Hello!"}]
 STORY: Final = [{"role": "user", "content": "Tell me a story"}]
 SURPRISE: Final = [{"role": "user", "content": "Tell me a story about a dragon"}]
 LISTING: Final = [{"role": "user", "content": "Count from 1 to 9"}]
+REPEATED: Final = [{"role": "user", "content": "Repeat: " + " ".join("a" * 12)}]
 BRIEF: Final = [{"role": "user", "content": "What is 2 + 3?"}]
 WEATHER: Final = [{"role": "user", "content": "What is the weather in Rome?"}]
 SEEDED: Final = {"messages": STORY, "max_tokens": 40, "seed": 4242}
@@ -39,11 +40,13 @@ class Condition:
     """A request in which other values of some parameters would show.
 
     body: the request with all of these parameters left out.
+    instead: whether it is only for parameters whose earlier condition the contract forbids or makes milder.
     """
 
     name: str
     body: Mapping[str, Any]
     parameters: tuple[str, ...]
+    instead: bool = False
 
 
 CONDITIONS: Final = (
@@ -56,6 +59,13 @@ CONDITIONS: Final = (
             *("top_p", "top_k", "min_p", "n", "best_of", "use_beam_search"),
             *("presence_penalty", "frequency_penalty", "repetition_penalty"),
         ),
+    ),
+    # Where no seed or only a low temperature is allowed, a small penalty shows in a greedy answer that repeats itself.
+    Condition(
+        "repeated",
+        {"messages": REPEATED, "max_tokens": 64, "temperature": 0},
+        ("presence_penalty", "frequency_penalty", "repetition_penalty"),
+        instead=True,
     ),
     Condition("unseeded", {"messages": STORY, "max_tokens": 40, "temperature": 2.0}, ("seed",)),
     Condition(
@@ -92,7 +102,9 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     for condition in CONDITIONS:
         for name in condition.parameters:
             parameter = contract.parameters.get(name)
-            if parameter is not None and not parameter.lacking and not parameter.required:
+            if parameter is None or parameter.lacking or parameter.required:
+                continue
+            if not condition.instead or name not in pairs.shown:
                 pairs.add(condition, parameter)
     if not pairs.steps:
         return ()
@@ -105,13 +117,17 @@ def _numbered(step: Step, number: int) -> Step:
 
 
 class _Pairs:
-    """Collects the steps of the scenario. Requests with the same body are one step."""
+    """Collects the steps of the scenario. Requests with the same body are one step.
+
+    shown: the parameters with a pair under a condition whose values the contract allows as they are.
+    """
 
     def __init__(self, contract: Contract) -> None:
         self._contract = contract
         self._neutral = fitting.neutral_values(contract)
         self._validator = Validator(contract)
         self.steps: dict[str, Step] = {}
+        self.shown: set[str] = set()
 
     def add(self, condition: Condition, parameter: Parameter) -> None:
         """Add the requests of a parameter, unless the contract does not allow one of them."""
@@ -127,10 +143,13 @@ class _Pairs:
         other = next((other for other in others if self._is_valid(other)), None)
         if other is None or not self._is_valid(said):
             return
+        if condition.body.items() <= body.items():
+            self.shown.add(name)
+        prefix = f"{condition.name}-" if condition.instead else ""
         roles = {
             "left-out": self._part(body, f"{condition.name}-{name}" if self._neutral else condition.name),
-            "sent": self._part(said, f"{name}-sent"),
-            "other": self._part(other, f"{name}-other"),
+            "sent": self._part(said, f"{prefix}{name}-sent"),
+            "other": self._part(other, f"{prefix}{name}-other"),
         }
         key = _key(other)
         self.steps[key] = replace(self.steps[key], expect="either", subject=_subject(parameter, default, roles))

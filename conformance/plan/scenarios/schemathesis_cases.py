@@ -269,8 +269,6 @@ def _acceptance_keyword(parameter: Parameter, value: Any) -> Keyword:
         return parameter.null.keyword
     same = [probe.keyword for probe in parameter.probes if probe.value == value and probe.expect == "accept"]
     level = max(same, key=WEAKEST.index, default=parameter.acceptance("type"))
-    if parameter.name == "messages":
-        return level  # a plain conversation, which every request has
     return parameter.limit_level(level, value, "accept")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,3 +111,15 @@ def test_the_pairs_of_a_dialect_take_at_most_forty_requests() -> None:
     for dialect in DOCUMENTED:
         (scenario,) = defaults.generate(load(dialect))
         assert sum(step.round == 1 for step in scenario.steps) <= 40
+
+
+def test_penalties_are_shown_by_a_greedy_answer_where_the_temperature_is_low() -> None:
+    contract = load("mindie-2.3")
+    temperature = contract.parameters["temperature"]
+    low = replace(temperature, schema={**temperature.schema, "maximum": 1.25})
+    cold = replace(contract, parameters={**contract.parameters, "temperature": low})
+    penalties = {"presence_penalty", "frequency_penalty", "repetition_penalty"}
+    for one, expected in ((contract, set()), (cold, penalties)):
+        (scenario,) = defaults.generate(one)
+        subjects = [step.subject for step in scenario.steps if step.subject is not None]
+        assert expected == {one.parameter for one in subjects if one.roles["sent"].startswith("repeated-")}

@@ -8,7 +8,8 @@ and its level is derived from that: by analogy, at most SHOULD.
 A sentence about a parameter often states only its type, or only the values of one field. So each keyword at each path
 of a schema, the default, and whether the parameter is required belong to the parent unless the home of a sentence or a
 delta names that place or one above it. A probe belongs to the parent unless what the child states settles it.
-A rule between parameters is the child's own if a sentence's home names it, or if nothing tests it.
+A rule between parameters is the child's own if a sentence's home names it, or if nothing tests it. A requirement, which
+is about behaviour, is the child's own if a sentence's home names its check: to list `stop` does not say what it does.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SOURCES: Final = ("source", "x-source")
 ROWS: Final = ("rules", "requirements", "capabilities")
 """The parts of a tree whose rows are one fact each; a parameter consists of several."""
+WHOLE_REQUEST: Final = "#request"
+"""The source of requirements about the facts of all parameters, each of which has a level of its own."""
 BESIDE_SCHEMA: Final[tuple[str, ...]] = ("default", "default_note", "required")
 """The facts of a parameter that its schema does not contain."""
 
@@ -74,17 +77,21 @@ def keep_documents(
     tree["inherited"] = sorted(inherited)
 
 
-def cite_unstated(tree: Tree, inherited: Tree, homes: Collection[str], deltas: Collection[str]) -> None:
-    """Let what the child does not state cite the document of the parent: facts of parameters, and rules.
+def cite_unstated(
+    tree: Tree, inherited: Tree, sentences: Collection[Mapping[str, Any]], deltas: Collection[str]
+) -> None:
+    """Let what the child does not state cite the document of the parent: facts of parameters, rules and requirements.
 
-    inherited: the tree of the parent, with its own sources. homes, deltas: the places that sentences and deltas of the
-    child state. What its `documents` say of a whole anchor counts for all facts of the parameter. The key `stated` of
+    inherited: the tree of the parent, with its own sources. sentences: those of the child. deltas: the places that its
+    deltas state. What its `documents` say of a whole anchor counts for all facts of the parameter. The key `stated` of
     the tree then has the schemas of the parameters of which the child states a part.
     """
+    homes = _list_homes(sentences, "schema")
     places = [place.split("/") for place in (*homes, *deltas)]
     schemas = StatedSchemas(tree, inherited, homes, deltas)
     tree["stated"] = {}
     _cite_rules(tree, inherited, places)
+    _cite_requirements(tree, inherited, {*_list_homes(sentences, "check"), *_list_changed(deltas)})
     for name, row in read_rows(tree, "parameters"):
         known = inherited["parameters"].get(name)
         if known is None or not isinstance(row.get("schema"), dict):
@@ -116,6 +123,27 @@ def _cite_rules(tree: Tree, inherited: Tree, stated: Collection[list[str]]) -> N
             if not cited.startswith(f"{tree['document']}#"):
                 row["source"] = cited
                 tree["inherited"] = sorted({*tree["inherited"], cited})
+
+
+def _cite_requirements(tree: Tree, inherited: Tree, stated: Collection[str]) -> None:
+    """Let the requirements that the child does not state cite the document of the parent, although it has the anchor.
+
+    stated: the names of those that it states; empty for all of them.
+    """
+    for name, row in read_rows(tree, "requirements"):
+        known, source = inherited["requirements"].get(name), str(row.get("source", ""))
+        if known is None or not {name, ""}.isdisjoint(stated) or source[:1] != "#" or source == WHOLE_REQUEST:
+            continue
+        cited = make_absolute(known["source"], inherited)
+        if not find_document(source, tree["documents"], "") and not cited.startswith(f"{tree['document']}#"):
+            row["source"] = cited
+            tree["inherited"] = sorted({*tree["inherited"], cited})
+
+
+def _list_changed(deltas: Collection[str]) -> set[str]:
+    """Return the names of the requirements that deltas change; an empty one stands for all of them."""
+    parts = [place.split("/") for place in deltas]
+    return {part[1] if len(part) > 1 else "" for part in parts if part[0] == "requirements"}
 
 
 def _cite_facts(row: Tree, schema: PartialSchema, stated: Collection[list[str]], cited: str) -> None:
@@ -154,11 +182,11 @@ def _is_stated(stated: Collection[list[str]], *steps: str) -> bool:
     return any(list(steps[: len(place)]) == place[: len(steps)] for place in stated)
 
 
-def list_places(sentences: Collection[Mapping[str, Any]]) -> list[str]:
-    """Return the places in the tree that sentences, as data, state."""
+def _list_homes(sentences: Collection[Mapping[str, Any]], kind: str) -> list[str]:
+    """Return the homes of one kind that sentences, as data, have: places in the tree for `schema`, or checks."""
     homes = [row.get("home") for row in sentences if isinstance(row, dict)]
-    places = [home.get("schema", ()) for home in homes if isinstance(home, dict)]
-    return [str(place) for item in places for place in ([item] if isinstance(item, str) else item)]
+    named = [home.get(kind, ()) for home in homes if isinstance(home, dict)]
+    return [str(home) for item in named for home in ([item] if isinstance(item, str) else item)]
 
 
 def claim_fact(tree: Tree, place: str) -> None:

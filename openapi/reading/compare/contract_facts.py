@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract, Parameter
+    from openapi.reading.compare.delta_placement import DeltaTree
     from openapi.reading.pages.row import Part
     from openapi.schema.json_schema import Schema
 
@@ -81,6 +82,15 @@ def find_fact(part: Part, name: str, schema: Schema, schemas: Mapping[str, Schem
     if path == name:
         return reader.fact(part, path, forms)
     return next((below.fact for below in reader.below(part, name, forms) if below.fact.path == path), None)
+
+
+def find_facts(part: Part, tree: DeltaTree) -> dict[str, ContractFact]:
+    """Return the facts about the fields and elements of answers or chunks, by path, in a dialect with its delta."""
+    schemas = tree.current("schemas")
+    reader = _SchemaReader(schemas)
+    root = dict(ROOTS)[part]
+    below = reader.below(part, "", reader.forms({"$ref": REFERENCE + root}, "", ""))
+    return {known.fact.path: known for known in below}
 
 
 def _with_parameter(fact: Fact, parameter: Parameter) -> Fact:

@@ -37,7 +37,9 @@ _FACT_HINT: Final = re.compile(
 
 _WEAK_HINT: Final = re.compile(
     r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
-    r"|needs|together with|mutually exclusive|greater|less|(?:non-)?empty|omitted|left out|absent|unset|falls? back)\b"
+    r"|needs|(?:has|have) the (?:fields|keys|properties)|always|never|shall|may not|together with|mutually exclusive"
+    r"|greater|less|(?:non-)?empty|omitted|left out"
+    r"|absent|unset|falls? back)\b"
     r"|取值|固定|最多|最少|超过|以内|介于",
     re.IGNORECASE,
 )
@@ -83,6 +85,11 @@ def read_text(text: str, name: str) -> ParsedText:
         statements += sentence.statements
         unread += sentence.unread
     return ParsedText(tuple(statements), tuple(unread))
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph without their full stops."""
+    return (text[start:end].strip() for start, end in _split(normalize(text), _is_full_stop))
 
 
 def _read_sentence(text: str, name: str) -> ParsedText:

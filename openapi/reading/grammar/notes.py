@@ -1,15 +1,14 @@
-"""Rules for clauses that state nothing a contract can contain: languages, URLs and cross-references."""
+"""Rules for clauses that state nothing about a value: languages, URLs, cross-references, and what is not supported."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.rule import Preceding, rule
+from openapi.reading.grammar.statement import Statement
 
 if TYPE_CHECKING:
     import re
-
-    from openapi.reading.grammar.statement import Statement
 
 
 def _no_statements(_match: re.Match[str], _name: str) -> list[Statement]:
@@ -29,5 +28,11 @@ _PATTERNS: Final = (
 )
 RULES: Final = (
     *(rule(pattern, _no_statements) for pattern in _PATTERNS),
+    rule(
+        r"(?:(?:this|the) (?:parameter|field|option) is |it is |is )?(?:currently )?(?:not (?:yet )?supported"
+        r"|unsupported)(?: yet| at the moment| currently)?",
+        lambda _match, _name: [Statement("supported", value=False)],
+        Preceding.READ,
+    ),
     rule(r"in other cases, (\w+) must be provided", lambda match, name: [] if match[1] == name else None),
 )

@@ -66,7 +66,7 @@ def _only(match: re.Match[str], _name: str) -> list[Statement]:
 
 
 def _value(text: str) -> Any:
-    value = parse_literal(text)
+    value = parse_literal(text.strip())
     return text if value is UNSTATED else value
 
 
@@ -114,6 +114,21 @@ _CHOSEN: Final = (
 )
 _ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
 
+_WORDS_OF_INTERFACE: Final = (
+    r"function|custom|text|json_object|json_schema|auto|none|system|user|assistant|tool|developer|image_url|stop|length"
+    r"|tool_calls|content_filter|list"
+)
+"""Words that are values and no adjectives, so that `must be function` states one without quotes."""
+_FIXED: Final = rf"(?:{QUOTED}|{NUMBER}|(?:{_WORDS_OF_INTERFACE})\b|(?=[\w.-]*[\d._])[A-Za-z][\w.-]*\w)"
+_SUBJECT: Final = r"(?:(?:it|this|the (?:value|field|type|string)) )?"
+_ALWAYS: Final = (
+    rf"{_SUBJECT}(?:is |will )?(?:currently )?always (?:(?:be|is|returns|equals|set to|the (?:string|value|word)) )*"
+)
+_MUST_BE: Final = (
+    rf"{_SUBJECT}(?:must|has to|have to|can only|may only) (?:always |only )?be (?:set to )?"
+    r"(?:the (?:string|value|word) )?"
+)
+
 _VALUES: Final = re.compile(rf"{_TOKEN}(?:{_BETWEEN}{_TOKEN})+")
 
 
@@ -152,6 +167,9 @@ RULES: Final = (
     ),
     rule(rf"[仅只可]?支持(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values, Preceding.READ),
     rule(rf"(?:固定(?:返回|取?值为?|为)|always (?:returns )?)(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"{_MUST_BE}(?:of (?:the )?type )?(?:an? )?(?P<types>{_LIST})(?P<null> or null)?", _types, Preceding.READ),
+    rule(rf"(?:{_ALWAYS}|{_MUST_BE})(?P<value>{_FIXED})", _only, Preceding.READ),
+    rule(rf"{_MUST_BE}(?:either )?(?P<tokens>{_FIXED}(?:{_BETWEEN}{_FIXED})+)", _listed, Preceding.READ),
     rule(rf"(?:{_ANNOUNCED}|{_CHOSEN}){_TOKENS}", _listed, Preceding.READ),
     rule(r"([\w.]+) for unary requests( and [\w.]+ for streaming responses)", _unary),
     rule(rf"this will be ({NAME}) if .*?, ({NAME}) if .*?, or null when .*", _reasons),

@@ -193,6 +193,12 @@ RULES: Final = (
         _fields_of_elements,
     ),
     rule(
+        rf"(?:each|every) \w+ (?:has|contains|is an object with) (?:the |two )?(?:fields |keys |properties )?"
+        rf"(?P<one>{NAME}) and (?P<other>{NAME})(?:,|:| -)?(?: which are)? both (?:of type )?(?P<type>[A-Za-z]+?)s?",
+        _fields_of_elements,
+        Preceding.READ,
+    ),
+    rule(
         rf"consists of (?P<count>\w+) (?P<type>{TYPE}) fields: (?P<names>{NAME}(?:, {NAME})*),? and (?P<last>{NAME})"
         r"(?: that .*)?",
         _counted_fields,

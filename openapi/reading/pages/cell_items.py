@@ -9,14 +9,14 @@ from bs4.element import NavigableString, PreformattedString, Tag
 from openapi.reading.pages.row import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 _BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
-_MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
+_MARKS = {"code": "`", "del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
 
 
-def cell_items(tag: Tag) -> Iterator[Item]:
-    """Yield the paragraphs and list entries of a cell."""
+def cell_items(tag: Tag, without: Collection[Tag] = ()) -> Iterator[Item]:
+    """Yield the paragraphs and list entries of a cell, without those in some tags in it."""
     words: list[str] = []
     line, depth = tag.sourceline or 0, 0
 
@@ -29,7 +29,7 @@ def cell_items(tag: Tag) -> Iterator[Item]:
     def walk(node: Tag, level: int) -> Iterator[Item]:
         nonlocal line, depth
         for child in node.children:
-            if isinstance(child, PreformattedString):
+            if isinstance(child, PreformattedString) or any(child is other for other in without):
                 continue  # comments and the like
             if isinstance(child, NavigableString):
                 if not words:

@@ -44,6 +44,7 @@ _LENGTH = re.compile(r"\b(?:length|len|size)\b|长度", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:options?|keys?|names?|settings?|flags?|inputs?|args?)\b|名", re.IGNORECASE)
 """Words of a first header that stand for a parameter if another column has types: a table of models has none."""
 _PARTS: tuple[tuple[Part, str], ...] = (
+    ("errors", r"\berrors?\b(?= (?:respon|body|bodies|object|format|envelope|output|in|of))"),
     ("request", r"request|请求"),
     ("stream", r"stream|流式"),
     ("response", r"respon|output|result|返回|响应|输出|结果"),

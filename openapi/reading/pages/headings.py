@@ -74,6 +74,15 @@ def text_of(inline: Token) -> str:
     return "".join(" " if child.type in breaks else child.content for child in inline.children or ()).strip()
 
 
+def written_text(inline: Token) -> str:
+    """Return the text of an inline token without emphasis; code keeps its marks, which tell values from words."""
+    breaks = ("softbreak", "hardbreak", "html_inline")
+    return "".join(
+        " " if child.type in breaks else f"`{child.content}`" if child.type == "code_inline" else child.content
+        for child in inline.children or ()
+    ).strip()
+
+
 def nested_inlines(tokens: Iterable[Token]) -> Iterator[tuple[int, Token, Token]]:
     """Yield the text of each paragraph, heading and cell with its depth in lists, and the token that opens it."""
     depth = 0

@@ -5,8 +5,10 @@ A cell with only a dash spans the rows of one nested level; the row above its fi
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from openapi.reading.pages.column_headers import parse_column
 from openapi.reading.pages.columns import (
     NO_PART,
     detect_part,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 OTHER_SECTION = "below a heading about something else than chat completions"
 FORM = "HTML or Markdown tables"
+_HTTP_STATUS = re.compile(r"`?[1-5]\d\d\b.*", re.DOTALL)
 
 
 def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
@@ -107,7 +110,7 @@ def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow
 
 def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False) -> list[TableRow | UnreadPassage]:
     headers, body = split_header(table)
-    body = [cells for cells in body if not is_title(cells)]
+    body = [cells for cells in body if not is_title(cells) or _tables_in(cells)]
     recognized = recognize_columns(headers, body)
     if recognized is None:
         return _error_codes(table)
@@ -126,6 +129,9 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
     path: tuple[str, ...] = ()
     above: Sequence[Cell | None] = ()
     for cells in body:
+        if is_title(cells):
+            rows += _inner_rows(cells, part, path, headers, columns)
+            continue
         words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
         line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.position[0])
         if len(cells) != len(columns) or None in cells:
@@ -141,11 +147,46 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
         if written is None:
             rows.append(UnreadPassage(line, "the row does not begin with a name", words))
             continue
-        inner = written.inner and names == 1 and bool(path)
-        path = (*path[:1], *written.path) if inner else (*path[:depth], *written.path)
+        inner = written.depth if names == 1 and path else 0
+        path = (*path[:inner], *written.path) if inner else (*path[:depth], *written.path)
         above = cells
         rows.append(_row(part, path, name.line, columns, headers, cells, written.rest))
+        rows += _inner_rows(cells, part, path, headers, columns)
     return rows
+
+
+def _tables_in(cells: Sequence[Cell | None]) -> list[TableGrid]:
+    return [table for cell in dict.fromkeys(cells) if cell for table in cell.tables]
+
+
+def _inner_rows(
+    cells: Sequence[Cell | None], part: Part, path: tuple[str, ...], headers: Sequence[str], columns: tuple[Column, ...]
+) -> Iterator[TableRow | UnreadPassage]:
+    """Yield the rows of tables in the cells of a parameter, which describe its fields.
+
+    headers, columns: of the table around them, which a table without headers shares.
+    """
+    for table in _tables_in(cells):
+        own, body = split_header(table)
+        has_headers = any(parse_column(header) == "name" for header in own)
+        recognized = recognize_columns(own, body) if has_headers else None
+        found, shown = (recognized.columns, own) if recognized else (columns, headers)
+        if recognized is None:
+            body = [row for row in table.grid if len(row) == len(columns)]
+        line, words = table.position[0], " ".join(cell.text for row in table.grid for cell in row if cell)
+        if not path or not body or "name" not in found:
+            yield UnreadPassage(line, "a table in a cell that describes no field", words)
+            continue
+        at = found.index("name")
+        for row in body:
+            name = row[at] if len(row) == len(found) and None not in row else None
+            written = parse_name(name.text) if name else None
+            if name is None or written is None:
+                yield UnreadPassage(line, "the row does not begin with a name", " | ".join(c.text for c in row if c))
+                continue
+            inner = (*path, *written.path)
+            yield _row(part, inner, name.line, found, shown, row, written.rest)
+            yield from _inner_rows(row, part, inner, shown, found)
 
 
 def _row(
@@ -191,6 +232,8 @@ def _error_codes(table: TableGrid) -> list[TableRow | UnreadPassage]:
     if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
         return []
     first = [cells[0] for cells in body if cells and cells[0] is not None]
+    if all(_HTTP_STATUS.fullmatch(cell.text) for cell in first):
+        return []  # `openapi.reading.answers` reads the statuses of errors
     line = table.position[0]
     items = (Item("Possible values:", 0, line), *(Item(f"{cell.text}:", 1, cell.line) for cell in first))
     return [TableRow("errors", ("code",), line, value=Cell(items, line))] if first else []

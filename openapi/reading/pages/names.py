@@ -18,12 +18,12 @@ class WrittenName:
     """A name as a page writes it.
 
     path: its steps, outermost first; a step inside a list ends with `[]`, except the last.
-    inner: whether a mark in front of it says that it belongs to the parameter above.
+    depth: how many levels below the parameter above it is, as a mark in front of it says; 0 without one.
     rest: the words after it, such as `(optional)`; `*` stands for required.
     """
 
     path: tuple[str, ...]
-    inner: bool = False
+    depth: int = 0
     rest: str = ""
 
 
@@ -36,4 +36,5 @@ def parse_name(text: str) -> WrittenName | None:
     rest = rest[1:-1].strip() if rest[:1] + rest[-1:] in ("()", "[]") else rest
     *outer, last = (re.sub(r"\[[\w*]*\]", "[]", step) for step in match["path"].split("."))
     steps = (*outer, last.removesuffix("[]"))
-    return WrittenName(steps, bool(match["indent"]), "required" if rest == "*" else rest)
+    depth = match["indent"].count("└") or bool(match["indent"])
+    return WrittenName(steps, int(depth), "required" if rest == "*" else rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 Part = Literal["request", "response", "stream", "errors"]
 DASHES: Final = frozenset("-–—－")
@@ -21,11 +21,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a page, starting at `line`. `lost`: the layout of the page shows that its end is missing."""
+    """One cell of a page, starting at `line`.
+
+    lost: the layout of the page shows that its end is missing.
+    tables: those inside the cell, of the type `TableGrid`, which describe fields.
+    """
 
     items: tuple[Item, ...]
     line: int
     lost: bool = False
+    tables: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 
 from openapi.reading.pages.cell_items import cell_items
-from openapi.reading.pages.headings import Position, position_of, text_of
+from openapi.reading.pages.headings import Position, position_of, written_text
 from openapi.reading.pages.row import Cell, Item
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from bs4.element import Tag
     from markdown_it.token import Token
 
+INNER: Final = "└"
+"""The mark of a level in front of a name that is indented."""
+SPACES: Final = "\u00a0\u2002\u2003\u2004\u2005\u2009\u3000"
+"""Spaces that show at the start of a cell."""
+_PADDING: Final = re.compile(r"(?:(?:padding|margin)-left|text-indent):\s*(\d+)")
 MAX_SPAN: Final = 1000  # columns that a cell may span, as in HTML
 
 
@@ -81,19 +86,52 @@ def _of_html(table: Tag) -> TableGrid:
     line = position_of(table)[0]
     grid: list[list[Cell | None]] = []
     filled: dict[tuple[int, int], Cell] = {}
-    tags = table.find_all("tr")
+    tags = [row for row in table.find_all("tr") if row.find_parent("table") is table]
+    depths = _list_depths([row.find(["td", "th"], recursive=False) for row in tags])
     for down, row in enumerate(tags):
         across = 0
         for tag in row.find_all(["td", "th"], recursive=False):
             while (down, across) in filled:
                 across += 1
-            cell = Cell(tuple(cell_items(tag)), tag.sourceline or line)
+            inner = [item for item in tag.find_all("table") if item.find_parent("table") is table and _has_fields(item)]
+            items = tuple(cell_items(tag, inner))
+            if across == 0 and depths[down] and items:
+                items = (replace(items[0], text=f"{INNER * depths[down]} {items[0].text}"), *items[1:])
+            cell = Cell(items, tag.sourceline or line, tables=tuple(map(_of_html, inner)))
             wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
             filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
             across += wide
         width = max((x for y, x in filled if y == down), default=-1) + 1
         grid.append([filled.get((down, x)) for x in range(width)])
     return TableGrid(caption.get_text(" ", strip=True) if caption else "", position_of(table), tuple(map(tuple, grid)))
+
+
+def _with_marks(inline: Token, *, is_first: bool) -> str:
+    """Return the text of a cell of Markdown; a first one that is indented gets the mark of a level."""
+    text = written_text(inline)
+    raw = "".join(child.content for child in inline.children or ())
+    return f"{INNER} {text}" if is_first and text and raw[:1] in SPACES else text
+
+
+def _has_fields(table: Tag) -> bool:
+    """Return whether a table inside a cell has several rows and columns, rather than a layout of its own."""
+    rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
+    return len(rows) > 1 and all(len(row.find_all(["td", "th"], recursive=False)) > 1 for row in rows)
+
+
+def _list_depths(cells: Sequence[Tag | None]) -> list[int]:
+    """Return how deep each first cell of a table is indented: by spaces that show, or by its style."""
+    widths = [0 if cell is None else _indent(cell) for cell in cells]
+    order = sorted({0, *widths})
+    return [order.index(width) for width in widths]
+
+
+def _indent(cell: Tag) -> int:
+    text = cell.get_text().lstrip("\n\r\t ")
+    spaces = len(text) - len(text.lstrip(SPACES))
+    styles = " ".join(str(tag.get("style", "")) for tag in [cell, *cell.find_all(True)][:3])
+    padding = _PADDING.search(styles)
+    return spaces or (int(padding[1]) if padding else 0)
 
 
 def _span(tag: Tag, name: str) -> int:
@@ -112,7 +150,7 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[TableGrid]:
                 grid.append([])
                 line = (token.map or [begin])[0] + 1
             case "th_open" | "td_open":
-                text = text_of(tokens[at + 1])
+                text = _with_marks(tokens[at + 1], is_first=not grid[-1])
                 grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
             case "table_close":
                 yield TableGrid("", (begin, 0), tuple(map(tuple, grid)))

@@ -115,6 +115,43 @@ def test_a_limit_or_default_is_the_dialects_own_only_if_the_home_of_a_sentence_n
     assert {key: Keyword.MUST if key in own else Keyword.SHOULD for key in cited} == levels
 
 
+BEHAVIOUR: dict[str, dict[str, Any]] = {
+    "a home that names the check": {"home": {"check": "stop.not-in-output"}},
+    "a list of checks": {"home": {"check": ["stop.not-in-output", "stop.case-matters"]}},
+}
+CHANGES: dict[str, dict[str, Any]] = {
+    "a delta": {"replace": {"requirements/stop.not-in-output/keyword": "MUST"}},
+    "the document of the anchor": {"documents": {"request/stop": "own"}},
+}
+
+
+@pytest.mark.parametrize("stated", BEHAVIOUR)
+def test_a_requirement_is_the_dialects_own_only_if_a_home_names_its_check(stated: str, tmp_path: Path) -> None:
+    sentence = {"id": "stop", "says": "stop ends an answer", "source": "#request/stop", "keyword": "MUST"}
+    listed = {**sentence, "home": {"schema": "parameters/stop/schema/anyOf"}}
+    for home, expected in (
+        (listed, ("openai-api-2026", "SHOULD")),
+        ({**sentence, **BEHAVIOUR[stated]}, ("own", "MUST")),
+    ):
+        row = load(write(tmp_path, f"{expected[0]}.yaml", extends="openai", sentences=[home]))
+        found = row.requirements["stop.not-in-output"]
+        assert expected == (found.source.partition("#")[0], found.keyword)
+
+
+@pytest.mark.parametrize("stated", CHANGES)
+def test_a_requirement_is_the_dialects_own_by_a_change_or_its_document(stated: str, tmp_path: Path) -> None:
+    sentence = {
+        "id": "stop",
+        "says": "stop ends an answer",
+        "source": "#request/stop",
+        "keyword": "MUST",
+        "home": {"schema": "parameters/stop/schema/anyOf"},
+    }
+    own = load(write(tmp_path, extends="openai", sentences=[sentence], **CHANGES[stated]))
+    found = own.requirements["stop.not-in-output"]
+    assert ("own", Keyword.MUST) == (found.source.partition("#")[0], found.keyword)
+
+
 def test_a_changed_schema_drops_the_inherited_values_that_it_contradicts_and_no_others(tmp_path: Path) -> None:
     base = load("openai").parameters["stop"]
     schema = {"type": "string", "maxLength": 3}

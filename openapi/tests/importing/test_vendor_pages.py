@@ -41,7 +41,10 @@ STATED: Final[dict[str, dict[str, Any]]] = {
 """The facts that every page states. Content is required by a rule of the extended dialect, except next to calls."""
 
 
-LEFT_WITH_A_TYPE: Final = {("messages[].content", "items"), ("stop", "length"), ("stop[]", "length")}
+LEFT_WITH_A_TYPE: Final = {
+    *(("messages[].content", "items"), ("stop", "length"), ("stop[]", "length")),
+    ("stop", "default"),  # null
+}
 """What the extended dialect says about values of types that the pages leave out, and about elements of such lists."""
 
 

@@ -98,6 +98,27 @@ VALUES: list[tuple[str, Statements]] = [
     ('only supports "object"', {"enum": ("object",), "types": ("string",)}),
     ('目前都返回"assistant"', {"enum": ("assistant",), "types": ("string",)}),
     ('currently always "assistant"', {"enum": ("assistant",), "types": ("string",)}),
+    *(
+        (words, {"enum": ("function",), "types": ("string",)})
+        for words in (
+            *("must be `function`", 'Must be "function".', "It must always be `function`", "Always function"),
+            *("It is always `function`.", "Always the string `function`", "The value has to be function"),
+        )
+    ),
+    (
+        "Each message has the fields `role` and `content`, both strings.",
+        {
+            "[].role.types": ("string",),
+            "[].role.required": "yes",
+            "[].content.types": ("string",),
+            "[].content.required": "yes",
+        },
+    ),
+    ("Must always be a boolean.", {"types": ("boolean",)}),
+    ("This parameter is not supported yet.", {"supported": False}),
+    ("Always `chat.completion`.", {"enum": ("chat.completion",), "types": ("string",)}),
+    ("Always 0.", {"enum": (0,)}),
+    ("Must be `stop` or `length`.", {"enum": ("stop", "length")}),
     ("当前只能为0", {"enum": (0,)}),
     ('取值为"a"、"b"或"c"', {"enum": ("a", "b", "c")}),
     ('One of "a", "b" or "c".', {"enum": ("a", "b", "c")}),
@@ -190,6 +211,9 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
         ("其余情况q非空", "其余情况q非空"),
         ("By specifying {type: 'f'} you can specify a particular tool.", None),
         ('string, only supports "a', None),
+        # adjectives do not name a value
+        ("Must be unique.", "Must be unique"),
+        ("Always present.", "Always present"),
     ],
 )
 def test_an_unclear_statement_is_not_read(text: str, unread: str | None) -> None:

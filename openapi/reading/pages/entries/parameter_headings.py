@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from bs4.element import Tag
 
+from openapi.reading.grammar.clauses import read_text, split_sentences
 from openapi.reading.pages.cell_items import cell_items
 from openapi.reading.pages.columns import NO_PART, detect_part
 from openapi.reading.pages.entries.signature import make_row, says_type, split_words
 from openapi.reading.pages.headings import EMPHASIZED, enclosing_headings, nested_inlines, position_of, text_of
 from openapi.reading.pages.names import parse_name
+from openapi.reading.pages.nesting import load_outline
 from openapi.reading.pages.row import Item, TableRow, UnreadPassage
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _BLOCKS: Final = ("p", "div", "li")
 _LISTS: Final = ("ul", "ol")
 _ELSEWHERE: Final = ("table", "dl", "pre", "nav")  # tags that are read elsewhere, or not at all
 _LABELLED: Final = re.compile(r"(?P<label>type|required|presence)\s*[:=]\s*(?P<words>\S.*)", re.IGNORECASE)
+_SENTENCE: Final = re.compile(r"(?<=\.)\s+(?=[A-Z`])")
 _DEFAULT: Final = re.compile(r"defaults?\b.*", re.IGNORECASE)
 
 
@@ -101,7 +104,7 @@ def _row(part: Part, path: tuple[str, ...], section: ParameterSection, items: Se
     line = section.position[0]
     words = list(section.words)
     prose: list[Item] = []
-    for at, item in enumerate(items):
+    for at, item in enumerate(_split_labelled(items)):
         labelled = _LABELLED.fullmatch(item.text)
         parts = split_words(item.text)
         if labelled and labelled["label"].lower() == "type":
@@ -111,11 +114,18 @@ def _row(part: Part, path: tuple[str, ...], section: ParameterSection, items: Se
             words += [
                 {"yes": "required", "true": "required", "no": "optional", "false": "optional"}.get(required, required)
             ]
-        elif at == 0 and _is_signature(parts):
+        elif (at == 0 or prose == []) and _is_signature(parts):
             words += parts
         else:
             prose.append(item)
     return make_row(part, path, line, words, prose)
+
+
+def _split_labelled(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield items, those that begin with a label sentence by sentence: "Type: string. Required. One word."."""
+    for item in items:
+        parts = _SENTENCE.split(item.text) if _LABELLED.fullmatch(item.text) else [item.text]
+        yield from (replace(item, text=part.removesuffix(".") if len(parts) > 1 else part) for part in parts)
 
 
 def _is_signature(words: Sequence[str]) -> bool:
@@ -135,8 +145,16 @@ def _section(
         _LABELLED.fullmatch(item.text) for item in items
     )
     is_name = is_marked or title[:1].islower()
+    states_type = states_type or (bool(items) and not written.rest and _is_described(written.path[-1], items[0].text))
     if is_name and (is_marked or states_type) and all(says_type(word) or _DEFAULT.fullmatch(word) for word in words):
         yield ParameterSection(position, level, written.path, tuple(words), tuple(items))
+
+
+def _is_described(name: str, text: str) -> bool:
+    """Return whether a paragraph begins with the type of a value, or the interface has a parameter of this name."""
+    first = next(split_sentences(text), "")
+    states_type = any(item.attribute == "types" for item in read_text(first, name).statements)
+    return states_type or (name,) in load_outline("request")
 
 
 def _of_markdown(tokens: Sequence[Token]) -> Iterator[ParameterSection]:

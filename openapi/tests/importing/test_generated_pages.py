@@ -1,0 +1,105 @@
+"""The facts of generated pages come back: those about parameters, answers and errors, in any notation."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+
+from openapi.contract.contract import load
+from openapi.contract.parameter import Keyword
+from openapi.description.validation import Validator
+from openapi.reading.answers.page_answers import UNREAD
+from openapi.tests.importing.generated_pages import DrawnPage, draw_page, write_html, write_markdown
+from openapi.tests.importing.importing import imported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.contract.contract import Contract
+
+SEEDS = range(15)
+WRITERS = {"page.md": write_markdown, "page.html": write_html}
+STATED_TYPES = {"array of objects": "array", "array of strings": "array"}
+
+
+@pytest.fixture(params=[(seed, name) for seed in SEEDS for name in WRITERS], ids=str, scope="module")
+def drawn(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[DrawnPage, Contract, list[str]]:
+    seed, name = request.param
+    chance = Random(seed)
+    page = draw_page(chance)
+    contract, todos = imported(WRITERS[name](page, chance), tmp_path_factory.mktemp("page"), name)
+    return page, contract, todos
+
+
+def without_messages(value: Any) -> Iterator[Any]:
+    """Yield copies of a body, each without one of the fields that lead to the text of the error."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if "TEXT" in json.dumps(inner):
+                yield {key: item for key, item in value.items() if key != name}
+                yield from ({**value, name: changed} for changed in without_messages(inner))
+    elif isinstance(value, list):
+        yield from ([changed] for changed in without_messages(value[0]))
+
+
+def test_every_fact_comes_back_and_only_the_sentence_that_binds_is_left(
+    drawn: tuple[DrawnPage, Contract, list[str]],
+) -> None:
+    page, contract, todos = drawn
+    assert {one.name for one in page.parameters} == set(contract.parameters)
+    for one in page.parameters:
+        parameter = contract.parameters[one.name]
+        assert (one.name, one.required) == (one.name, parameter.required)
+        assert one.keywords == {key: parameter.schema.get(key) for key in one.keywords}
+        assert STATED_TYPES.get(one.kind, one.kind) == parameter.schema.get("type")
+        if one.default is not None:
+            assert (one.name, one.default) == (one.name, parameter.default)
+    assert page.statuses == {kind: contract.errors.kinds[kind].status for kind in page.statuses}
+    is_valid = jsonschema_rs.validator_for(contract.errors.schema).is_valid
+    assert is_valid(page.body)
+    assert [] == [body for body in without_messages(page.body) if is_valid(body)]
+    assert [f"{UNREAD}"] == [todo.rpartition(": ")[2] for todo in todos]
+    assert page.binding in todos[0]
+
+
+def test_the_form_of_errors_is_that_of_the_page_and_binds(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    page, contract, _ = drawn
+    row = contract.requirements["errors.envelope-fits"]
+    assert (Keyword.MUST, contract.document.id) == (row.keyword, row.source.partition("#")[0])
+    assert "errors.envelope-known" not in contract.requirements
+    for kind in contract.errors.kinds:
+        status, body = contract.errors.render(kind, "TEXT", "temperature")
+        assert jsonschema_rs.validator_for(contract.errors.schema).is_valid(body), (kind, status, body)
+        assert "TEXT" in json.dumps(body)
+    assert set(page.body) == set(contract.errors.body)
+
+
+def test_what_a_page_prints_fits_and_nothing_else_is_demanded(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    page, contract, _ = drawn
+    validator = Validator(contract)
+    assert [] == list(validator.problems("ChatCompletion", page.answer))
+    others = set(load("openai").schemas["ChatCompletion"]["required"]) - set(page.answer)
+    about = {row.source.partition("#")[2].split("/")[1:2][0] for row in response_rows(contract)}
+    assert set() == others & about
+    for name, kind in (("cost", "number"), ("region", "string")):
+        if name in page.answer:
+            assert kind == contract.schemas["ChatCompletion"]["properties"][name]["type"]
+            assert [] != list(validator.problems("ChatCompletion", {**page.answer, name: []}))
+
+
+def response_rows(contract: Contract) -> list[Any]:
+    rows = contract.requirements.values()
+    return [row for row in rows if row.source.partition("#")[2].startswith("response/")]
+
+
+def test_what_a_page_does_not_state_about_behaviour_is_no_must(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    """The pages only list parameters, so that no check of what these do can be a MUST."""
+    _, contract, _ = drawn
+    about = [row for row in contract.requirements.values() if row.parameter is not None]
+    assert [] == [row.id for row in about if row.keyword is Keyword.MUST]
