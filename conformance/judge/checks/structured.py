@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
-from conformance.judge.applicability import ANSWER, not_generated, why_unanswered
+from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -53,12 +53,31 @@ def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, "one JSON object", repr(text)[:200])
 
 
-@check("structured.fits-schema", on=_requests("response_format", "json_schema"))
+def _schema_of(sent: Mapping[str, Any]) -> Any:
+    """Return the schema that a request demands, of response_format or structured_outputs; None without one."""
+    form, outputs = (sent.get(name) for name in ("response_format", "structured_outputs"))
+    named = form.get("json_schema") if isinstance(form, dict) else None
+    if isinstance(named, dict):
+        return named.get("schema")
+    return outputs.get("json") if isinstance(outputs, dict) else None
+
+
+def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    """Tell whether a written request demands a schema; a stop string may end the answer in the middle."""
+    body = step.body or {}
+    return (
+        _schema_of(body) is not None
+        and not body.get("stop")
+        and not_generated(ANSWER).applies_to(scenario, step, contract)
+    )
+
+
+@check("structured.fits-schema", on=Applicability(_demands_a_schema, why_unanswered))
 def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_schema the text is JSON that is valid against the schema,
-    whatever the question is.
+    """With the response_format json_schema, or a schema in structured_outputs, the text is JSON that is valid against
+    the schema, whatever the question is.
     """
-    schema = exchange.request_json["response_format"]["json_schema"]["schema"]
+    schema = _schema_of(exchange.request_json)
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error:
@@ -66,6 +85,15 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
             continue
         for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
+
+
+@check("structured.schemas-taken", on=in_scenario("structured", "bounded", "defined"))
+def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A schema with bounds, patterns, formats, constants, null, nested objects and references into `definitions` is
+    answered.
+    """
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
 
 
 def _requests_an_object(scenario: Scenario, step: Step, contract: Contract) -> bool:

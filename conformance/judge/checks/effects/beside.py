@@ -83,6 +83,18 @@ def seeds_repeat_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
 
 
 @trial(
+    "effects.seed-beside-forms",
+    scenario="effects-seed-beside-forms",
+    parts=("drawn", "drawn-again"),
+    test=SAME_ANSWER,
+    expected="the same text twice",
+)
+def seeds_repeat_beside_forms(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same seed gives the same text, also of JSON that fits a schema with many values."""
+    return text_of(round_, "drawn") == text_of(round_, "drawn-again")
+
+
+@trial(
     "effects.temperature-beside-tools",
     scenario="effects-seed-beside-tools",
     parts=("greedy", "seeded"),

@@ -1,0 +1,124 @@
+"""A check of temperatures by the log-probabilities of what was drawn: unlikely tokens are chosen as often as they should.
+
+At temperature T a token is drawn with a probability proportional to exp(log-probability / T). Among the alternatives
+that an answer lists these probabilities are exact, whatever the rest of the vocabulary is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from conformance.check import Context, Finding, NotExercised, NotObserved, series
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.logprob_entries import LEAST, LogprobEntry, first_entries, name_the_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from conformance.exchange import Exchange
+
+SCENARIO: Final = "cold-and-hot"
+KNOWN: Final = "cold"
+"""The part whose first token shows whether log-probabilities depend on the temperature."""
+COOL: Final = "cool"
+DRAWN: Final = (COOL, "hot", "all")
+SAME: Final = 0.05
+"""The greatest difference between two log-probabilities of one token that were computed without the temperature."""
+NEAR: Final = math.log(10)
+"""Tokens further below the likeliest one may be left out by a filter that the request cannot name."""
+SIGMAS: Final = 4.5
+"""By how many standard deviations the sum must differ: chance does it in one of 100,000 runs."""
+SHARE: Final = 0.25
+"""By which share of itself 1 / T must differ, so that rounding is no cause."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """The log-probabilities of drawn tokens, summed up, less their expectation; and the variance of this sum."""
+
+    deviation: float = 0.0
+    variance: float = 0.0
+    tokens: int = 0
+
+    def add(self, entry: LogprobEntry, temperature: float, *, near: bool) -> None:
+        """Add an entry; nothing if its token is not listed, or no other one could have been drawn."""
+        values = _listed(entry)
+        best = max(values.values(), default=0.0)
+        kept = [value for value in values.values() if not near or value > best - NEAR]
+        chosen = values.get((entry.token, entry.data))
+        if chosen is None or len(kept) < 2 or chosen < min(kept):
+            return
+        weights = [math.exp((value - best) / temperature) for value in kept]
+        mean = sum(weight * value for weight, value in zip(weights, kept, strict=True)) / sum(weights)
+        squares = sum(weight * (value - mean) ** 2 for weight, value in zip(weights, kept, strict=True))
+        self.deviation += chosen - mean
+        self.variance += squares / sum(weights)
+        self.tokens += 1
+
+
+@series("effects.drawn-as-likely", scenario=SCENARIO)
+def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """At a temperature of 0.4 and of 1.8, also with top_k 20 or -1, likelier tokens are drawn as often as the
+    temperature and their log-probabilities say.
+
+    Judged only if log-probabilities are computed without the temperature: those of the first token are the same at each
+    one. Above 1 a filter that the server has by default may explain likelier tokens, unless the request sets top_k.
+    """
+    parts = {step.name: step.part for step in context.scenario.steps}
+    known = [exchange for name, exchange in exchanges.items() if parts[name] == KNOWN]
+    judged = False
+    for part in DRAWN:
+        drawn = [exchange for name, exchange in exchanges.items() if parts[name] == part]
+        if not drawn or any(400 <= (exchange.status or 0) < 500 for exchange in (*known, *drawn)):
+            continue
+        if reasons := [reason for exchange in (*known, *drawn) if (reason := why_unanswered(exchange))]:
+            raise NotObserved(reasons[0])
+        _require_raw_numbers(known, drawn)
+        judged = True
+        entries = (entry for exchange in drawn for entry in first_entries(exchange))
+        yield from judge_entries(part, drawn[0].request_json, entries)
+    if not judged:
+        raise NotExercised("the requests are refused, or were not sent")
+
+
+def judge_entries(part: str, sent: Mapping[str, Any], entries: Iterable[LogprobEntry]) -> Iterator[Finding]:
+    """Yield a finding if the tokens of one part are likelier, or less likely, than the temperature allows."""
+    temperature, total = sent["temperature"], Sum()
+    for entry in entries:
+        total.add(entry, temperature, near=part == COOL)
+    if total.variance <= 0:
+        return
+    found = 1 / temperature + total.deviation / total.variance
+    cooler = found > 1 / temperature
+    if cooler and part != COOL and "top_k" not in sent:
+        return
+    sigma = math.sqrt(total.variance)
+    if abs(total.deviation) > SIGMAS * sigma and abs(found * temperature - 1) > SHARE:
+        yield Finding(
+            f"/{part}-*/choices/0/logprobs",
+            f"{total.tokens} tokens as likely as at temperature {temperature:g}",
+            f"{'likelier' if cooler else 'less likely'} ones, by {abs(total.deviation) / sigma:.1f} standard deviations",
+        )
+
+
+def _require_raw_numbers(known: Sequence[Exchange], drawn: Sequence[Exchange]) -> None:
+    """Raise NotExercised unless the first token has the same alternatives at each temperature, and entries make up the
+    text.
+    """
+    if not known:
+        raise NotExercised("the request at a low temperature was not sent")
+    base = _listed(first_entries(known[0])[0])
+    for exchange in drawn:
+        found = _listed(first_entries(exchange)[0])
+        both = base.keys() & found.keys()
+        if len(both) < 3 or any(not abs(base[token] - found[token]) < SAME for token in both):
+            raise NotExercised("log-probabilities depend on the temperature, or do not repeat")
+        if not name_the_text(exchange):
+            raise NotExercised("log-probabilities name other tokens than the text has")
+
+
+def _listed(entry: LogprobEntry) -> dict[tuple[str, bytes | None], float]:
+    """Return the log-probabilities of the alternatives that have a name."""
+    return {(item.token, item.data): item.logprob for item in entry.top if LEAST < item.logprob <= 0 and item.token}
