@@ -146,7 +146,7 @@ def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Con
     """Two prompts that differ in a character lead to other log-probabilities: no character is converted or dropped.
 
     The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
-    or tabs converted, lines joined, runs of spaces shortened, doubled signs of templates halved, or JSON written as
+    converted, lines joined, runs of spaces shortened, doubled signs of templates halved, or JSON written as
     another language does. Not judged if log-probabilities are rounded.
     """
     known = {name: found for name, exchange in exchanges.items() if (found := precise_alternatives(exchange))}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
 
+
 def _asks_for_no_effort(scenario: Scenario, step: Step, contract: Contract) -> bool:
     """Tell whether a request that must be answered turns reasoning off by its effort."""
     return (step.body or {}).get("reasoning_effort") == "none" and ANSWER.applies_to(scenario, step, contract)

@@ -87,7 +87,7 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
 
 
-@check("structured.schemas-taken", on=in_scenario("structured", "bounded", "defined"))
+@check("structured.schemas-taken", on=in_scenario("structured", "usual-*"))
 def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A schema with bounds, patterns, formats, constants, null, nested objects and references into `definitions` is
     answered.

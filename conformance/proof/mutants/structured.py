@@ -63,7 +63,7 @@ def object_is_introduced(exchange: Exchange) -> Exchange:
     return _with_text(exchange, 'Here it is: {"name": "Anna", "age": 30}')
 
 
-@mutant("structured.schemas-taken", steps="defined")
+@mutant("structured.schemas-taken", steps="usual-defined")
 def definitions_are_unknown(exchange: Exchange) -> Exchange:
     """A schema with references into `definitions` is refused."""
     return refuse(exchange, 400)

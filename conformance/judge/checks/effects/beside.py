@@ -9,7 +9,7 @@ from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.effects.sampling import is_likeliest, leaves_greedy
 from conformance.judge.round_texts import FEW_CHARACTERS, equals_greedy, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import SAME_ANSWER
+from conformance.statistics import SAME_ANSWER, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,6 +98,7 @@ def seeds_repeat_beside_forms(round_: Round, _: Sequence[Round]) -> bool | None:
     "effects.temperature-beside-tools",
     scenario="effects-seed-beside-tools",
     parts=("greedy", "seeded"),
+    test=TWICE,
     expected="another text than the greedy one",
 )
 def high_temperature_varies_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:

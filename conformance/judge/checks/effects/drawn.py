@@ -1,4 +1,4 @@
-"""A check of temperatures by the log-probabilities of what was drawn: unlikely tokens are chosen as often as they should.
+"""A check of temperatures by the log-probabilities of what was drawn: each token as often as it should be.
 
 At temperature T a token is drawn with a probability proportional to exp(log-probability / T). Among the alternatives
 that an answer lists these probabilities are exact, whatever the rest of the vocabulary is.
@@ -28,8 +28,8 @@ SAME: Final = 0.05
 """The greatest difference between two log-probabilities of one token that were computed without the temperature."""
 NEAR: Final = math.log(10)
 """Tokens further below the likeliest one may be left out by a filter that the request cannot name."""
-SIGMAS: Final = 4.5
-"""By how many standard deviations the sum must differ: chance does it in one of 100,000 runs."""
+SIGMAS: Final = 4.3
+"""By how many standard deviations the sum must differ: chance does it in one of 60,000 runs."""
 SHARE: Final = 0.25
 """By which share of itself 1 / T must differ, so that rounding is no cause."""
 
@@ -60,7 +60,7 @@ class Sum:
 
 @series("effects.drawn-as-likely", scenario=SCENARIO)
 def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """At a temperature of 0.4 and of 1.8, also with top_k 20 or -1, likelier tokens are drawn as often as the
+    """At a temperature of 0.45 and of 1.8, also with top_k 20 or -1, likelier tokens are drawn as often as the
     temperature and their log-probabilities say.
 
     Judged only if log-probabilities are computed without the temperature: those of the first token are the same at each
@@ -96,10 +96,11 @@ def judge_entries(part: str, sent: Mapping[str, Any], entries: Iterable[LogprobE
         return
     sigma = math.sqrt(total.variance)
     if abs(total.deviation) > SIGMAS * sigma and abs(found * temperature - 1) > SHARE:
+        kind = "likelier" if cooler else "less likely"
         yield Finding(
             f"/{part}-*/choices/0/logprobs",
             f"{total.tokens} tokens as likely as at temperature {temperature:g}",
-            f"{'likelier' if cooler else 'less likely'} ones, by {abs(total.deviation) / sigma:.1f} standard deviations",
+            f"{kind} ones, by {abs(total.deviation) / sigma:.1f} standard deviations",
         )
 
 

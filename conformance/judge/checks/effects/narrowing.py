@@ -58,7 +58,7 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
 
 
-@series("effects.min-p-kept", scenario="narrowed-by-min-p")
+@series("effects.min-p-kept", scenario="narrowed-in-numbers")
 def min_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With min_p 0.3 no token is chosen that is less than 0.3 times as likely as the likeliest one.
 
