@@ -124,8 +124,8 @@ def top_p_is_a_percentage(params: SamplingParams) -> SamplingParams:
     return params if params.top_p >= 1 else replace(params, top_p=params.top_p / 100)
 
 
-@sampling_fault("temperatures-doubled", applies_to=has_parameters("logprobs"))
-def temperatures_are_doubled(params: SamplingParams) -> SamplingParams:
+@sampling_fault("mild-temperatures-doubled", applies_to=has_parameters("logprobs"))
+def mild_temperatures_are_doubled(params: SamplingParams) -> SamplingParams:
     """A temperature between 0.1 and 1 counts as twice as high."""
     return replace(params, temperature=params.temperature * 2) if 0.1 < params.temperature < 1 else params
 
