@@ -9,6 +9,7 @@ import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
+from conformance.judge.checks.tools.arguments import read_cut_object
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -76,14 +77,27 @@ def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> boo
 def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the response_format json_schema, or a schema in structured_outputs, the text is JSON that is valid against
     the schema, whatever the question is.
+
+    Of an object that was cut off, each field that is complete is valid.
     """
-    schema = _schema_of(exchange.request_json)
+    validator = jsonschema_rs.validator_for(_schema_of(exchange.request_json))
+    begun = {
+        f"/choices/{index}/message/content": read_cut_object(choice.content)[0]
+        for index, choice in exchange.choices.items()
+        if choice.finish_reason == "length"
+    }
+    for where, fields in begun.items():
+        for problem in validator.iter_errors(fields):
+            if problem.instance_path:  # not about the fields that are missing
+                yield Finding(where, "fields that are valid against the schema", problem.message[:200])
+    if any(begun.values()):
+        return
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error:
             yield Finding(where, "JSON", repr(text)[:200])
             continue
-        for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
+        for problem in validator.iter_errors(reading.value):
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.logprob_entries import LEAST, LogprobEntry, first_entries, name_the_text
+from conformance.judge.logprob_entries import CUT, LEAST, LogprobEntry, all_entries, first_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], co
             raise NotObserved(reasons[0])
         _require_raw_numbers(known, drawn)
         judged = True
-        entries = (entry for exchange in drawn for entry in first_entries(exchange))
+        entries = (entry for exchange in drawn for entry in all_entries(exchange))
         yield from judge_entries(part, drawn[0].request_json, entries)
     if not judged:
         raise NotExercised("the requests are refused, or were not sent")
@@ -105,9 +105,7 @@ def judge_entries(part: str, sent: Mapping[str, Any], entries: Iterable[LogprobE
 
 
 def _require_raw_numbers(known: Sequence[Exchange], drawn: Sequence[Exchange]) -> None:
-    """Raise NotExercised unless the first token has the same alternatives at each temperature, and entries make up the
-    text.
-    """
+    """Raise NotExercised unless the first token has the same alternatives at each temperature."""
     if not known:
         raise NotExercised("the request at a low temperature was not sent")
     base = _listed(first_entries(known[0])[0])
@@ -116,8 +114,15 @@ def _require_raw_numbers(known: Sequence[Exchange], drawn: Sequence[Exchange]) -
         both = base.keys() & found.keys()
         if len(both) < 3 or any(not abs(base[token] - found[token]) < SAME for token in both):
             raise NotExercised("log-probabilities depend on the temperature, or do not repeat")
-        if not name_the_text(exchange):
+        if not _begins_with_its_tokens(exchange):
             raise NotExercised("log-probabilities name other tokens than the text has")
+
+
+def _begins_with_its_tokens(exchange: Exchange) -> bool:
+    """Return whether the text, or the reasoning, begins with the token of the first entry; a server may strip it."""
+    token, choice = first_entries(exchange)[0].token.strip(), exchange.first_choice
+    texts = (choice.content, choice.reasoning) if choice is not None else ()
+    return CUT in token or any(text.strip().startswith(token) for text in texts)
 
 
 def _listed(entry: LogprobEntry) -> dict[tuple[str, bytes | None], float]:
