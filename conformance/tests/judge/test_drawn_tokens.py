@@ -38,18 +38,18 @@ def draw(rng: Random, temperature: float, *, top_k: int = 1000, min_p: float = 0
         ("cool", {"temperature": 0.45}, {"temperature": 0.2}, 1),
         ("cool", {"temperature": 0.45}, {"temperature": 0.01}, 1),
         ("cool", {"temperature": 0.45}, {"temperature": 1.0}, 1),
-        ("hot", {"temperature": 1.8, "top_k": 20}, {"temperature": 1.8, "top_k": 20}, 0),
-        ("hot", {"temperature": 1.8, "top_k": 20}, {"temperature": 1.8, "top_k": 8}, 1),
-        ("hot", {"temperature": 1.8, "top_k": 20}, {"temperature": 0.5, "top_k": 20}, 1),
-        ("hot", {"temperature": 1.8}, {"temperature": 1.8, "min_p": 0.05}, 0),
-        ("all", {"temperature": 1.8, "top_k": -1}, {"temperature": 1.8}, 0),
-        ("all", {"temperature": 1.8, "top_k": -1}, {"temperature": 0.01}, 1),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 2.0, "top_k": 20}, 0),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 2.0, "top_k": 8}, 1),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 0.5, "top_k": 20}, 1),
+        ("hot", {"temperature": 2.0}, {"temperature": 2.0, "min_p": 0.05}, 0),
+        ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 2.0}, 0),
+        ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 0.01}, 1),
     ],
 )
 def test_a_temperature_is_wrong_if_tokens_are_drawn_more_or_less_often_than_it_says(
     part: str, asked: dict[str, Any], served: dict[str, Any], found: int
 ) -> None:
-    tokens = {"cool": 120, "hot": 80, "all": 32}[part]
+    tokens = {"cool": 120, "hot": 300, "all": 100}[part]
     for seed in range(8):
         entries = list(draw(Random(seed), **served, tokens=tokens))
         assert len(list(judge_entries(part, asked, entries))) == found, seed

@@ -28,25 +28,35 @@ SAME: Final = 0.05
 """The greatest difference between two log-probabilities of one token that were computed without the temperature."""
 NEAR: Final = math.log(10)
 """Tokens further below the likeliest one may be left out by a filter that the request cannot name."""
+RARE: Final = math.log(100)
+"""Tokens that are drawn less than once for 100 times of the likeliest one are left out: one of them would decide."""
 SIGMAS: Final = 4.3
 """By how many standard deviations the sum must differ: chance does it in one of 60,000 runs."""
+ENOUGH: Final = 9.0
+"""The least variance of a number of tokens that is nearly normal."""
 SHARE: Final = 0.25
 """By which share of itself 1 / T must differ, so that rounding is no cause."""
 
 
 @dataclass(slots=True)
 class Sum:
-    """The log-probabilities of drawn tokens, summed up, less their expectation; and the variance of this sum."""
+    """The log-probabilities of drawn tokens, summed up, less their expectation; and the variance of this sum.
+
+    few, few_variance: the same for the number of tokens from the less likely half of those that are listed.
+    """
 
     deviation: float = 0.0
     variance: float = 0.0
+    few: float = 0.0
+    few_variance: float = 0.0
     tokens: int = 0
 
     def add(self, entry: LogprobEntry, temperature: float, *, near: bool) -> None:
         """Add an entry; nothing if its token is not listed, or no other one could have been drawn."""
         values = _listed(entry)
         best = max(values.values(), default=0.0)
-        kept = [value for value in values.values() if not near or value > best - NEAR]
+        span = min(temperature * RARE, NEAR if near else math.inf)
+        kept = [value for value in values.values() if value > best - span]
         chosen = values.get((entry.token, entry.data))
         if chosen is None or len(kept) < 2 or chosen < min(kept):
             return
@@ -55,12 +65,16 @@ class Sum:
         squares = sum(weight * (value - mean) ** 2 for weight, value in zip(weights, kept, strict=True))
         self.deviation += chosen - mean
         self.variance += squares / sum(weights)
+        middle = sorted(kept)[len(kept) // 2]
+        share = sum(weight for weight, value in zip(weights, kept, strict=True) if value < middle) / sum(weights)
+        self.few += (chosen < middle) - share
+        self.few_variance += share * (1 - share)
         self.tokens += 1
 
 
 @series("effects.drawn-as-likely", scenario=SCENARIO)
 def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """At a temperature of 0.45 and of 1.8, also with top_k 20 or -1, likelier tokens are drawn as often as the
+    """At a temperature of 0.45 and of 2, also with top_k 20 or -1, likelier tokens are drawn as often as the
     temperature and their log-probabilities say.
 
     Judged only if log-probabilities are computed without the temperature: those of the first token are the same at each
@@ -91,16 +105,16 @@ def judge_entries(part: str, sent: Mapping[str, Any], entries: Iterable[LogprobE
     if total.variance <= 0:
         return
     found = 1 / temperature + total.deviation / total.variance
-    cooler = found > 1 / temperature
-    if cooler and part != COOL and "top_k" not in sent:
-        return
-    sigma = math.sqrt(total.variance)
-    if abs(total.deviation) > SIGMAS * sigma and abs(found * temperature - 1) > SHARE:
-        kind = "likelier" if cooler else "less likely"
+    score = total.deviation / math.sqrt(total.variance) if abs(found * temperature - 1) > SHARE else 0.0
+    if total.few_variance > ENOUGH:
+        score = max(score, -total.few / math.sqrt(total.few_variance), key=abs)
+    by_filter = score > 0 and part != COOL and "top_k" not in sent
+    if abs(score) > SIGMAS and not by_filter:
+        kind = "likelier" if score > 0 else "less likely"
         yield Finding(
             f"/{part}-*/choices/0/logprobs",
             f"{total.tokens} tokens as likely as at temperature {temperature:g}",
-            f"{kind} ones, by {abs(total.deviation) / sigma:.1f} standard deviations",
+            f"{kind} ones, by {abs(score):.1f} standard deviations",
         )
 
 
