@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
-from conformance.judge.checks.tools.arguments import read_cut_object
+from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -73,24 +73,37 @@ def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> boo
     )
 
 
+def _begun_string(text: str) -> str:
+    """Return the string that a text begins; empty for anything else. An escape sequence that was cut is left out."""
+    for length in range(len(text), max(1, len(text) - LONGEST_ESCAPE), -1):
+        reading = read_json(f'{text[:length]}"')
+        if not reading.error and isinstance(reading.value, str):
+            return reading.value
+    return ""
+
+
 @check("structured.fits-schema", on=Applicability(_demands_a_schema, why_unanswered))
 def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the response_format json_schema, or a schema in structured_outputs, the text is JSON that is valid against
     the schema, whatever the question is.
 
-    Of an object that was cut off, each field that is complete is valid.
+    Of an object that was cut off, each field that is complete is valid, and the next one not much too long.
     """
-    validator = jsonschema_rs.validator_for(_schema_of(exchange.request_json))
+    schema = _schema_of(exchange.request_json)
+    validator = jsonschema_rs.validator_for(schema)
     begun = {
-        f"/choices/{index}/message/content": read_cut_object(choice.content)[0]
+        f"/choices/{index}/message/content": read_cut_object(choice.content)
         for index, choice in exchange.choices.items()
         if choice.finish_reason == "length"
     }
-    for where, fields in begun.items():
+    for where, (fields, name, rest) in begun.items():
         for problem in validator.iter_errors(fields):
             if problem.instance_path:  # not about the fields that are missing
                 yield Finding(where, "fields that are valid against the schema", problem.message[:200])
-    if any(begun.values()):
+        most = schema.get("properties", {}).get(name, {}).get("maxLength")
+        if most is not None and len(_begun_string(rest)) > most:
+            yield Finding(f"{where}/{name}", f"at most {most} characters", rest[:200])
+    if any(fields for fields, _, _ in begun.values()):
         return
     for where, text in _texts(exchange):
         reading = read_json(text)
