@@ -74,7 +74,7 @@ def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> boo
 
 
 def _begun_string(text: str) -> str:
-    """Return the string that a text begins; empty for anything else. An escape sequence that was cut is left out."""
+    """Return the JSON string that begins here; empty for anything else. An escape sequence that was cut is left out."""
     for length in range(len(text), max(1, len(text) - LONGEST_ESCAPE), -1):
         reading = read_json(f'{text[:length]}"')
         if not reading.error and isinstance(reading.value, str):

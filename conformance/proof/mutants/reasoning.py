@@ -42,7 +42,7 @@ def thoughts_come_all_the_same(exchange: Exchange) -> Exchange:
 
 @mutant("reasoning.none-without-effort")
 def thoughts_come_without_effort(exchange: Exchange) -> Exchange:
-    """An answer has reasoning although its effort is none."""
+    """An answer has reasoning although the request turns it off."""
     return _set_fields(exchange, {"reasoning_content": "Let me see.", "reasoning": "Let me see."})
 
 

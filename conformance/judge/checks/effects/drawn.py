@@ -35,7 +35,7 @@ SIGMAS: Final = 4.3
 ENOUGH: Final = 9.0
 """The least variance of a number of tokens that is nearly normal."""
 SHARE: Final = 0.25
-"""By which share of itself 1 / T must differ, so that rounding is no cause."""
+"""By which share of itself 1 / T must differ, more than rounding explains."""
 
 
 @dataclass(slots=True)

@@ -48,7 +48,7 @@ def temperatures_are_inverted(exchange: Exchange) -> Exchange:
 
 
 def _choose_first(choice: dict[str, Any]) -> None:
-    """Let every token be the likeliest of twenty equal ones but for one nat."""
+    """Let every token be the likeliest of ten, two nats ahead of the others."""
     for entry in choice["logprobs"]["content"]:
         others = [{"token": f"w{at}", "logprob": -4.0, "bytes": None} for at in range(9)]
         first = {"token": entry["token"], "logprob": -2.0, "bytes": entry["bytes"]}
