@@ -58,6 +58,8 @@ class SequentialTest:
 CAREFUL = SequentialTest()
 TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
 """For a tendency that hardly any round contradicts if the parameter is honoured, and most do if it is ignored."""
+TWICE = SequentialTest(miss=1 / 16)
+"""Accepts two rounds that show the effect: for answers that are seldom equal by chance."""
 AT_SIGHT = SequentialTest(miss=0.25)
 """Accepts the first round that shows the effect: for answers that are practically never equal by chance."""
 NO_PATTERN = SequentialTest(honoured=0.66, ignored=0.05, miss=0.25)

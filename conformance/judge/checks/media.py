@@ -21,6 +21,11 @@ SHOWN: Final = ("red", "green", "blue")
 """The colours of the images, in the order in which three of them are sent."""
 OTHERS: Final = ("images-three-other-first", "images-three-other-middle", "images-three-other-last")
 """The requests in which one of three images is another one."""
+LATER: Final = ("images-later-green", "images-later-blue")
+"""The requests in which the image of a later turn is another one."""
+PLACES: Final = {"place-top-left": ("top", "left"), "place-bottom-right": ("bottom", "right")}
+"""Where the shape of an image lies, by request."""
+OPPOSITE: Final = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
 
 
 def _require_answers(exchanges: Mapping[str, Exchange], context: Context) -> None:
@@ -129,13 +134,33 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
         )
 
 
-@relation("media.every-image-read", over=("images-three", *OTHERS))
+@relation("media.every-image-read", over=("images-three", *OTHERS, *LATER))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the third, changes
-    the log-probabilities of the answer: the model reads all of each.
+    the log-probabilities of the answer, and so does another image in a later turn: the model reads all of each.
     """
-    for name in OTHERS:
-        yield from _read_apart({step: exchanges[step] for step in ("images-three", name)}, context)
+    for first, second in (*(("images-three", name) for name in OTHERS), LATER):
+        yield from _read_apart({step: exchanges[step] for step in (first, second)}, context)
+
+
+@relation("media.places-as-shown", over=tuple(PLACES))
+def places_are_those_of_the_images(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """Answers do not exchange left and right, or top and bottom, of both of two images.
+
+    Only an exact exchange is reported, which a model that guesses or does not see hardly writes.
+    """
+    _require_answers(exchanges, context)
+    named = {name: set(re.findall(r"\w+", (exchanges[name].content() or "").casefold())) for name in PLACES}
+    seen = False
+    for at in range(2):
+        shown = [(place[at] in named[name], OPPOSITE[place[at]] in named[name]) for name, place in PLACES.items()]
+        seen = seen or all(right != wrong for right, wrong in shown)
+        if all(wrong and not right for right, wrong in shown):
+            expected = " and ".join(place[at] for place in PLACES.values())
+            got = " and ".join(repr(exchanges[name].content()) for name in PLACES)
+            yield Finding("/place-*/choices/0/message/content", expected, got[:200])
+    if not seen:
+        raise NotExercised("the answers do not name a place")
 
 
 @relation("media.history-kept", over=("image-red-earlier", "image-blue-earlier"))

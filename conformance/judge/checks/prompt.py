@@ -108,9 +108,11 @@ def instructions_of_a_developer_are_answered(exchange: Exchange, _: Context) -> 
 
 @check("prompt.any-order-survived", on=in_scenario("conversation-forms", "unusual-*"))
 def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A conversation in an order that the model's template rejects is refused as a client error."""
+    """A conversation that the model's template rejects is refused as a client error: in an unusual order, or whose text
+    contains marks of templates, of images and of placeholders.
+    """
     if exchange.status is not None and 400 <= exchange.status < 500:
-        raise NotExercised("the order of the messages may be refused")
+        raise NotExercised("the order of the messages, or what they contain, may be refused")
     if reason := why_unanswered(exchange):
         yield Finding("/status", "an answer, or 4xx", reason)
 
@@ -144,8 +146,8 @@ def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Con
     """Two prompts that differ in a character lead to other log-probabilities: no character is converted or dropped.
 
     The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
-    converted, lines joined, runs of spaces shortened, or JSON written as another language does. Not judged if
-    log-probabilities are rounded.
+    converted, lines joined, runs of spaces shortened, doubled signs of templates halved, or JSON written as
+    another language does. Not judged if log-probabilities are rounded.
     """
     known = {name: found for name, exchange in exchanges.items() if (found := precise_alternatives(exchange))}
     if len(known) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import REASONING_TAGS
 from conformance.judge.applicability import (
     ANSWER,
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+    from conformance.scenario import Scenario, Step
+    from openapi.contract.contract import Contract
+
+
+def _asks_for_no_effort(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    """Tell whether a request that must be answered turns reasoning off by its effort."""
+    return (step.body or {}).get("reasoning_effort") == "none" and ANSWER.applies_to(scenario, step, contract)
+
 
 FORCING = (b"ignore_eos", b"min_tokens", b"logit_bias", b"allowed_token_ids", b"bad_words")
 
@@ -173,3 +181,15 @@ def tokens_of_thoughts_are_counted(exchange: Exchange, _: Context) -> Iterator[F
         raise NotExercised("usage does not count reasoning tokens")
     if any(choice.reasoning for choice in exchange.choices.values()) and counted < 1:
         yield Finding("/usage/completion_tokens_details/reasoning_tokens", "at least 1", f"{counted}")
+
+
+@check("reasoning.none-without-effort", on=Applicability(_asks_for_no_effort, why_unanswered))
+def no_effort_is_no_reasoning(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With a reasoning_effort of none an answer has no reasoning, and usage counts none."""
+    details = (exchange.usage or {}).get("completion_tokens_details")
+    counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    if type(counted) is int and counted > 0:
+        yield Finding("/usage/completion_tokens_details/reasoning_tokens", "0", f"{counted}")
+    for index, choice in exchange.choices.items():
+        if choice.reasoning.strip():
+            yield Finding(f"/choices/{index}/message/reasoning_content", "none", repr(choice.reasoning)[:200])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
-from conformance.judge.applicability import ANSWER, not_generated, why_unanswered
+from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
+from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -53,19 +54,73 @@ def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, "one JSON object", repr(text)[:200])
 
 
-@check("structured.fits-schema", on=_requests("response_format", "json_schema"))
+def _schema_of(sent: Mapping[str, Any]) -> Any:
+    """Return the schema that a request demands, of response_format or structured_outputs; None without one."""
+    form, outputs = (sent.get(name) for name in ("response_format", "structured_outputs"))
+    named = form.get("json_schema") if isinstance(form, dict) else None
+    if isinstance(named, dict):
+        return named.get("schema")
+    return outputs.get("json") if isinstance(outputs, dict) else None
+
+
+def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    """Tell whether a written request demands a schema; a stop string may end the answer in the middle."""
+    body = step.body or {}
+    return (
+        _schema_of(body) is not None
+        and not body.get("stop")
+        and not_generated(ANSWER).applies_to(scenario, step, contract)
+    )
+
+
+def _begun_string(text: str) -> str:
+    """Return the JSON string that begins here; empty for anything else. An escape sequence that was cut is left out."""
+    for length in range(len(text), max(1, len(text) - LONGEST_ESCAPE), -1):
+        reading = read_json(f'{text[:length]}"')
+        if not reading.error and isinstance(reading.value, str):
+            return reading.value
+    return ""
+
+
+@check("structured.fits-schema", on=Applicability(_demands_a_schema, why_unanswered))
 def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_schema the text is JSON that is valid against the schema,
-    whatever the question is.
+    """With the response_format json_schema, or a schema in structured_outputs, the text is JSON that is valid against
+    the schema, whatever the question is.
+
+    Of an object that was cut off, each field that is complete is valid, and the next one not much too long.
     """
-    schema = exchange.request_json["response_format"]["json_schema"]["schema"]
+    schema = _schema_of(exchange.request_json)
+    validator = jsonschema_rs.validator_for(schema)
+    begun = {
+        f"/choices/{index}/message/content": read_cut_object(choice.content)
+        for index, choice in exchange.choices.items()
+        if choice.finish_reason == "length"
+    }
+    for where, (fields, name, rest) in begun.items():
+        for problem in validator.iter_errors(fields):
+            if problem.instance_path:  # not about the fields that are missing
+                yield Finding(where, "fields that are valid against the schema", problem.message[:200])
+        most = schema.get("properties", {}).get(name, {}).get("maxLength")
+        if most is not None and len(_begun_string(rest)) > most:
+            yield Finding(f"{where}/{name}", f"at most {most} characters", rest[:200])
+    if any(fields for fields, _, _ in begun.values()):
+        return
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error:
             yield Finding(where, "JSON", repr(text)[:200])
             continue
-        for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
+        for problem in validator.iter_errors(reading.value):
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
+
+
+@check("structured.schemas-taken", on=in_scenario("structured", "usual-*"))
+def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A schema with bounds, patterns, formats, constants, null, nested objects and references into `definitions` is
+    answered.
+    """
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
 
 
 def _requests_an_object(scenario: Scenario, step: Step, contract: Contract) -> bool:

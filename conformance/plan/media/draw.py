@@ -14,6 +14,8 @@ COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220), "green": (30, 180
 ANIMATED: Final = ("red", "blue")
 SIDE: Final = 64
 CORNER: Final = 4
+HALF: Final = 9
+"""Half a side of a square in a picture, in pixels."""
 HUGE: Final = 60_000
 """A side in pixels: such a picture takes 10 GB as RGB."""
 RATE_HZ: Final = 8000
@@ -37,6 +39,16 @@ def draw_corner(colour: str) -> bytes:
     for start in (0, SIDE - CORNER):
         picture.paste((128, 128, 128), (start, start, start + CORNER, start + CORNER))
     picture.save(written, "JPEG")
+    return written.getvalue()
+
+
+def draw_place(column: int, row: int) -> bytes:
+    """Return a picture of a red square on white, whose middle is at this place."""
+    from PIL import Image
+
+    picture, written = Image.new("RGB", (SIDE, SIDE), (250, 250, 250)), io.BytesIO()
+    picture.paste(COLOURS["red"], (column - HALF, row - HALF, column + HALF, row + HALF))
+    picture.save(written, "JPEG", quality=95)
     return written.getvalue()
 
 
@@ -162,6 +174,8 @@ def main() -> None:
         "green.jpg": draw_image("green", "JPEG"),
         "green-corner.jpg": draw_corner("green"),
         "blue-corner.jpg": draw_corner("blue"),
+        "top-left.jpg": draw_place(11, 11),
+        "bottom-right.jpg": draw_place(53, 53),
         "grey.jpg": draw_grey(),
         "hidden-red.png": draw_hidden("red"),
         "hidden-blue.png": draw_hidden("blue"),

@@ -68,6 +68,12 @@ def images_are_reversed(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda _: "Blue, then green, then red.")
 
 
+@mutant("media.places-as-shown")
+def images_are_mirrored(exchange: Exchange) -> Exchange:
+    """Left and right of images are exchanged."""
+    return edit_text(exchange, lambda _: "Top right." if exchange.step == "place-top-left" else "Bottom left.")
+
+
 @mutant("media.video-in-order")
 def video_runs_backwards(exchange: Exchange) -> Exchange:
     """The pictures of a video reach the model in reverse order."""

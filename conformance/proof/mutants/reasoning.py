@@ -40,6 +40,12 @@ def thoughts_come_all_the_same(exchange: Exchange) -> Exchange:
     return _set_fields(exchange, {"reasoning_content": "Let me see."})
 
 
+@mutant("reasoning.none-without-effort")
+def thoughts_come_without_effort(exchange: Exchange) -> Exchange:
+    """An answer has reasoning although the request turns it off."""
+    return _set_fields(exchange, {"reasoning_content": "Let me see.", "reasoning": "Let me see."})
+
+
 @mutant("reasoning.answer-follows")
 def answer_is_among_the_thoughts(exchange: Exchange) -> Exchange:
     """The whole answer is in the reasoning, and the content is empty."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import edit_choice
+from conformance.proof.editing.responses import refuse
 from conformance.proof.editing.streams import LAST, edit_choices, edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
@@ -60,3 +61,9 @@ def streamed_json_is_torn(exchange: Exchange) -> Exchange:
 def object_is_introduced(exchange: Exchange) -> Exchange:
     """The JSON follows a sentence."""
     return _with_text(exchange, 'Here it is: {"name": "Anna", "age": 30}')
+
+
+@mutant("structured.schemas-taken", steps="usual-defined")
+def definitions_are_unknown(exchange: Exchange) -> Exchange:
+    """A schema with references into `definitions` is refused."""
+    return refuse(exchange, 400)

@@ -163,3 +163,17 @@ thoughts_lost_in_forms = hooked_fault(
     request=_write_at_once,
     applies_to=requires_check("reasoning.kept-in-forms"),
 )
+
+
+def _make_an_effort(request: ServedRequest) -> None:
+    if request.payload.get("reasoning_effort") in ("none", "minimal"):
+        request.payload["reasoning_effort"] = "medium"
+
+
+efforts_raised = hooked_fault(
+    "least-efforts-raised",
+    "A `reasoning_effort` of none or minimal counts as medium.",
+    request=_make_an_effort,
+    applies_to=requires_check("reasoning.none-without-effort"),
+    declares=("thinking",),
+)

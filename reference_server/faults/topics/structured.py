@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import choices_of, hooked_fault, message_of
+from reference_server.faults.hooks import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import Any
+
     from openapi.contract.contract import Contract
+    from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
 
 STRUCTURED = ("structured_output",)
@@ -123,4 +128,67 @@ forms_lost_beside_choices = hooked_fault(
     applies_to=lambda contract: has_forms(contract) and "n" in contract.parameters,
     declares=STRUCTURED,
     bugs=[108],
+)
+
+
+def _schema_of(request: ServedRequest) -> Any:
+    """Return the schema that a request demands; None without one."""
+    form = request.payload.get("response_format")
+    named = form.get("json_schema") if isinstance(form, dict) else None
+    return named.get("schema") if isinstance(named, dict) else None
+
+
+def _refuse_definitions(request: ServedRequest) -> None:
+    if "definitions" in (_schema_of(request) or {}):
+        raise Refusal("invalid_request", "response_format: unknown keyword definitions")
+
+
+def _drop(schema: Any, keywords: Container[str]) -> None:
+    """Remove keywords from a schema, at any depth."""
+    for name, value in list(schema.items()) if isinstance(schema, dict) else ():
+        if name in keywords:
+            del schema[name]
+        else:
+            _drop(value, keywords)
+    for value in schema if isinstance(schema, list) else ():
+        _drop(value, keywords)
+
+
+definitions_refused = hooked_fault(
+    "form-definitions-refused",
+    "A response_format whose schema has `definitions` is refused.",
+    request=_refuse_definitions,
+    applies_to=has_forms,
+    declares=STRUCTURED,
+    bugs=[108],
+)
+
+
+def _unread(name: str, line: str, *keywords: str) -> Fault:
+    """Make a fault that ignores keywords of schemas."""
+    return hooked_fault(
+        name,
+        line,
+        request=lambda request: _drop(_schema_of(request), keywords),
+        applies_to=has_forms,
+        declares=STRUCTURED,
+        bugs=[108],
+    )
+
+
+amounts_unread = _unread(
+    "form-amounts-ignored",
+    "The number of elements in the schema of a response_format is ignored.",
+    "minItems",
+    "maxItems",
+)
+bounds_unread = _unread(
+    "form-bounds-ignored",
+    "The bounds of numbers in the schema of a response_format are ignored.",
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+)
+patterns_unread = _unread(
+    "form-patterns-ignored",
+    "Patterns and formats in the schema of a response_format are ignored.",
+    *("pattern", "format"),
 )

@@ -126,8 +126,10 @@ def _call_findings(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
 def text_holds_no_replacement_character(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The text has no U+FFFD, which replaces a character that was cut.
 
-    Not judged if the model generates invalid UTF-8 itself.
+    Not judged if the model generates invalid UTF-8 itself, or if biases make it choose unlikely tokens.
     """
+    if exchange.request_json.get("logit_bias"):
+        raise NotExercised("biases may make the model choose parts of characters")
     if context.garbled():
         raise NotExercised("the model generates invalid UTF-8")
     for index, choice in exchange.choices.items():

@@ -9,7 +9,7 @@ from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.effects.sampling import is_likeliest, leaves_greedy
 from conformance.judge.round_texts import FEW_CHARACTERS, equals_greedy, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import SAME_ANSWER
+from conformance.statistics import SAME_ANSWER, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,9 +83,22 @@ def seeds_repeat_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
 
 
 @trial(
+    "effects.seed-beside-forms",
+    scenario="effects-seed-beside-forms",
+    parts=("drawn", "drawn-again"),
+    test=SAME_ANSWER,
+    expected="the same text twice",
+)
+def seeds_repeat_beside_forms(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same seed gives the same text, also of JSON that fits a schema with many values."""
+    return text_of(round_, "drawn") == text_of(round_, "drawn-again")
+
+
+@trial(
     "effects.temperature-beside-tools",
     scenario="effects-seed-beside-tools",
     parts=("greedy", "seeded"),
+    test=TWICE,
     expected="another text than the greedy one",
 )
 def high_temperature_varies_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:

@@ -11,7 +11,7 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, serie
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.logprobs.values import LEAST, TIE
 from conformance.judge.evidence.repetition import require_repetition
-from conformance.judge.logprob_entries import LogprobEntry, first_entries, name_the_text
+from conformance.judge.logprob_entries import LogprobEntry, all_entries, first_entries, name_the_text
 from conformance.judge.token_counts import requested_limit
 from openapi.schema.quantity import format_quantity
 
@@ -58,7 +58,7 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
 
 
-@series("effects.min-p-kept", scenario="narrowed-by-min-p")
+@series("effects.min-p-kept", scenario="narrowed-in-numbers")
 def min_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With min_p 0.3 no token is chosen that is less than 0.3 times as likely as the likeliest one.
 
@@ -96,7 +96,7 @@ def _entries_without_narrowing(
             raise NotExercised("log-probabilities are computed after tokens are left out, or do not repeat")
         if not name_the_text(exchange):
             raise NotExercised("log-probabilities name other tokens than the text has")
-        for entry in first_entries(exchange):
+        for entry in all_entries(exchange):
             if len(entry.top) > 2 and not math.isnan(entry.logprob):
                 yield exchange, entry
 

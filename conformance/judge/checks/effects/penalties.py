@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.judge.round_texts import differs_from_base, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import AT_SIGHT, TENDENCY
+from conformance.statistics import AT_SIGHT, TENDENCY, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,7 @@ def _repeats(text: str) -> float:
 @trial(
     "effects.presence-penalty-heeded",
     scenario=PENALTIES,
+    test=TWICE,
     parts=("base", "other", "present"),
     expected="another text than without it",
 )
@@ -88,6 +89,7 @@ def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool
 @trial(
     "effects.frequency-penalty-heeded",
     scenario=PENALTIES,
+    test=TWICE,
     parts=("base", "other", "frequent"),
     expected="another text than without it",
 )
@@ -99,6 +101,7 @@ def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> boo
 @trial(
     "effects.repetition-penalty-heeded",
     scenario=PENALTIES,
+    test=TWICE,
     parts=("base", "other", "repeated"),
     expected="another text than without it",
 )
@@ -146,6 +149,7 @@ def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> 
 @trial(
     "effects.negative-penalty-heeded",
     scenario=PENALTIES,
+    test=TWICE,
     parts=("base", "other", "rewarded"),
     expected="another text than without it",
 )
@@ -157,6 +161,7 @@ def negative_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool
 @trial(
     "effects.repetition-reward-heeded",
     scenario=PENALTIES,
+    test=TWICE,
     parts=("base", "other", "encouraged"),
     expected="another text than without it",
 )

@@ -8,7 +8,7 @@ from conformance.check import NotExercised
 from conformance.judge.evidence.model import chance_of_repeating, repeats_when_hot
 from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import AT_SIGHT, NO_PATTERN
+from conformance.statistics import AT_SIGHT, NO_PATTERN, SAME_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,19 +38,37 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
     return leaves_greedy(round_, "hot")
 
 
-@trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
+@trial(
+    "effects.top-p-narrows",
+    scenario=SAMPLING,
+    parts=("greedy", "narrow"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
 def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With a top_p near 0 only the likeliest token remains, whatever the temperature is."""
     return is_likeliest(round_, earlier, "narrow")
 
 
-@trial("effects.top-k-one-is-greedy", scenario=SAMPLING, parts=("greedy", "top-one"), expected="the likeliest text")
+@trial(
+    "effects.top-k-one-is-greedy",
+    scenario=SAMPLING,
+    parts=("greedy", "top-one"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
 def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With top_k 1 only the likeliest token remains, whatever the temperature is."""
     return is_likeliest(round_, earlier, "top-one")
 
 
-@trial("effects.min-p-narrows", scenario=SAMPLING, parts=("greedy", "min-p"), expected="the likeliest text")
+@trial(
+    "effects.min-p-narrows",
+    scenario=SAMPLING,
+    parts=("greedy", "min-p"),
+    test=SAME_ANSWER,
+    expected="the likeliest text",
+)
 def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With min_p 1 only tokens as likely as the likeliest one remain, whatever the temperature is."""
     return is_likeliest(round_, earlier, "min-p")

@@ -74,6 +74,20 @@ def bans_change_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     return differs_from_base(round_, "banned")
 
 
+@trial(
+    "effects.moderate-bias-heeded",
+    scenario=BIASES,
+    parts=("base", "discouraged"),
+    test=AT_SIGHT,
+    expected="another text than without it",
+)
+def moderate_biases_change_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """With a logit_bias of -12 for the most frequent tokens the text is not the same: in a story some other token is
+    less than 12 behind one of them, which makes it 160,000 times less likely.
+    """
+    return differs_from_base(round_, "discouraged")
+
+
 @relation("effects.logit-bias-whole", over=("unbiased", "leaning"))
 def bias_is_added_as_it_is(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A logit_bias is added in full: at temperature 0 no other token has a clearly greater sum of logit and bias than

@@ -30,11 +30,17 @@ def models_are_listed(exchange: Exchange, context: Context) -> Iterator[Finding]
 
 @check("http.models-named-once", on=in_scenario("models"))
 def model_is_listed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No model is listed twice."""
-    data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
+    """The models that a server lists are objects with an id in `data`, and none of them twice."""
+    answered = exchange.status == 200 and isinstance(exchange.json, dict) and not exchange.json_error
+    data = exchange.json.get("data") if answered else None
+    if answered and not isinstance(data, list) and any(isinstance(value, list) for value in exchange.json.values()):
+        yield Finding("/data", "the list of models", f"a list in {sorted(exchange.json)}"[:120])
+        return
     if not isinstance(data, list):
         raise NotExercised("the response has no list of models")
     names = [model.get("id") for model in data if isinstance(model, dict)]
+    if nameless := [model for model in data if not isinstance(model, dict) or not isinstance(model.get("id"), str)]:
+        yield Finding("/data/*/id", "a name", repr(nameless[0])[:120])
     if twice := [name for name in names if names.count(name) > 1]:
         yield Finding("/data/*/id", "every name once", repr(twice[0]))
 

@@ -152,7 +152,7 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         if (
             choice.finish_reason != "length"
             and entries[-1].token
-            and (_matches(ended, text, whole=whole) or _normalize(ended) == _normalize(text) + CUT)
+            and (_matches(ended, text, whole=whole) or _normalize(ended).removesuffix(CUT).strip() == _normalize(text))
         ):
             continue
         yield Finding(f"/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])

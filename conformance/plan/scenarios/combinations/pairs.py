@@ -54,6 +54,7 @@ VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
     "user": {"user": "chatproof"},
     "stream_interval": {"stream_interval": 3},
     "return_token_ids": {"return_token_ids": True},
+    "include_reasoning": {"include_reasoning": False},
     "messages": {"messages": [INSTRUCTIONS, QUESTION]},
 }
 """What a request with a parameter says. The values have an effect on most answers without ending them at once."""

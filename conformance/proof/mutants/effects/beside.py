@@ -47,6 +47,12 @@ def seed_is_lost_beside_tools(exchange: Exchange) -> Exchange:
     return _vary(exchange)
 
 
+@mutant("effects.seed-beside-forms", steps="drawn*")
+def seed_is_lost_beside_forms(exchange: Exchange) -> Exchange:
+    """Next to a response_format a seed is ignored."""
+    return _vary(exchange)
+
+
 @mutant("effects.temperature-beside-tools", steps="*")
 def temperature_is_lost_beside_tools(exchange: Exchange) -> Exchange:
     """Next to tools every answer is the greedy one."""

@@ -24,6 +24,12 @@ def bans_are_ignored(exchange: Exchange) -> Exchange:
     return with_text(exchange, STORY)
 
 
+@mutant("effects.moderate-bias-heeded", steps="*")
+def moderate_biases_are_ignored(exchange: Exchange) -> Exchange:
+    """A logit_bias of -12 has no effect."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.logit-bias-whole", steps="leaning")
 def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
     """Only half of a bias is added, so tokens are chosen that rank behind others with the whole bias."""

@@ -34,6 +34,14 @@ seed_lost_beside_tools = _lost(
     "seed-lost-beside-tools", "seed", "tools", "A seed is ignored if there are tools.", bug=147
 )
 
+seed_lost_beside_forms = _lost(
+    "seed-lost-beside-a-form",
+    "seed",
+    "response_format",
+    "A seed is ignored if there is a response_format.",
+    bug=147,
+)
+
 
 def _choose_likeliest(request: ServedRequest) -> None:
     if request.payload.get("tools"):

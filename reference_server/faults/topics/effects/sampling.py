@@ -122,3 +122,21 @@ def cool_temperatures_are_greedy(params: SamplingParams) -> SamplingParams:
 def top_p_is_a_percentage(params: SamplingParams) -> SamplingParams:
     """A `top_p` below 1 is read as a percentage, so that hardly more than one token is left."""
     return params if params.top_p >= 1 else replace(params, top_p=params.top_p / 100)
+
+
+@sampling_fault("mild-temperatures-doubled", applies_to=has_parameters("logprobs"))
+def mild_temperatures_are_doubled(params: SamplingParams) -> SamplingParams:
+    """A temperature between 0.1 and 1 counts as twice as high."""
+    return replace(params, temperature=params.temperature * 2) if 0.1 < params.temperature < 1 else params
+
+
+@sampling_fault("temperatures-clamped", applies_to=has_parameters("logprobs"))
+def temperatures_are_clamped(params: SamplingParams) -> SamplingParams:
+    """A temperature above 0.8 counts as 0.8."""
+    return replace(params, temperature=min(params.temperature, 0.8))
+
+
+@sampling_fault("weak-biases-ignored", applies_to=has_parameters("logit_bias"))
+def weak_biases_are_ignored(params: SamplingParams) -> SamplingParams:
+    """A `logit_bias` between -25 and 25 is ignored."""
+    return replace(params, logit_bias=tuple((token, bias) for token, bias in params.logit_bias if abs(bias) > 25))

@@ -58,3 +58,10 @@ def models_are_not_listed(app: ASGIApp, contract: Contract) -> App:
 def models_are_a_bare_list(app: ASGIApp, contract: Contract) -> App:
     """The list of models has no envelope."""
     return answer_matching(app, lambda scope: scope["path"] == contract.models_path, CannedResponse(200, b'["mindie"]'))
+
+
+@wrapping_fault("models-renamed")
+def models_are_in_another_member(app: ASGIApp, contract: Contract) -> App:
+    """The list of models is in another field than `data`."""
+    reply = CannedResponse(200, orjson.dumps({"object": "list", "items": [_model(contract.default_model)]}))
+    return answer_matching(app, lambda scope: scope["path"] == contract.models_path, reply)

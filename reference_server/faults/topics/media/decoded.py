@@ -91,3 +91,36 @@ videos_halved = media_fault(
 sounds_cut = media_fault(
     "media-sounds-cut", "The end of an audio file does not reach the model.", change_media(_without_end), kind="audio"
 )
+
+
+def _turn(media: Media) -> Media:
+    return with_frames(media, np.ascontiguousarray(media.frames[:, ::-1, ::-1])) if media.kind == "image" else media
+
+
+images_turned = media_fault("media-images-turned", "Images are turned by half a circle.", change_media(_turn))
+
+
+def _repeat_first_turn(messages: list[Json]) -> list[Json]:
+    """Show the image of the first turn in each later one."""
+    first = [
+        part
+        for message in messages
+        if isinstance(message.get("content"), list)
+        for part in message["content"]
+        if _is_image(part)
+    ][:1]
+    turns = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+
+    def change(at: int, message: Json) -> Json:
+        if at not in turns[1:] or not first or not isinstance(message.get("content"), list):
+            return message
+        return {**message, "content": [first[0] if _is_image(part) else part for part in message["content"]]}
+
+    return [change(at, message) for at, message in enumerate(messages)]
+
+
+later_images_replaced = media_fault(
+    "media-later-images-replaced",
+    "An image of a later turn is the one of the first turn.",
+    lambda: _repeat_first_turn,
+)

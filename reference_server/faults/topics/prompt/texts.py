@@ -93,6 +93,18 @@ tags_stripped = converted(
     "prompt-tags-stripped", lambda text: re.sub(r"<[^<>]*>", "", text), "What looks like a tag in a message is removed."
 )
 
+formats_filled = converted(
+    "prompt-formatted",
+    lambda text: text.replace("%%", "%"),
+    "Two percent signs in a message become one.",
+)
+braces_halved = converted(
+    "prompt-braces-halved",
+    lambda text: text.replace("{{", "{").replace("}}", "}"),
+    "Two braces in a message become one.",
+    bugs=[153],
+)
+
 
 def _messages(request: ServedRequest) -> list[Json]:
     messages = request.payload.get("messages")
@@ -115,6 +127,18 @@ def _fail_on_late_instructions(request: ServedRequest) -> CannedResponse | None:
     return failed(request) if "system" in later else None
 
 
+def _fail_on_marks(request: ServedRequest) -> CannedResponse | None:
+    texts = [item.get("content") for item in _messages(request)]
+    return failed(request) if any(isinstance(text, str) and "<|image_pad|>" in text for text in texts) else None
+
+
+marks_fail = hooked_fault(
+    "marks-of-images-500",
+    "A message whose text contains the mark of an image gets a 500.",
+    request=_fail_on_marks,
+    applies_to=requires_check("prompt.any-order-survived"),
+    bugs=[208],
+)
 names_refused = hooked_fault(
     "names-of-others-refused",
     "A message that has a name is refused unless it is from the user.",

@@ -1,0 +1,61 @@
+"""Tests of the check of temperatures, on tokens that are drawn here."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.judge.checks.effects.drawn import judge_entries
+from conformance.judge.logprob_entries import LogprobEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LISTED = 20
+
+
+def draw(rng: Random, temperature: float, *, top_k: int = 1000, min_p: float = 0.0, tokens: int = 0) -> Iterator[Any]:
+    """Yield the entries of tokens that a server draws from a thousand."""
+    for _ in range(tokens):
+        logits = sorted((rng.gauss(0, 2.5) for _ in range(1000)), reverse=True)
+        whole = math.log(sum(map(math.exp, logits)))
+        known = [logit - whole for logit in logits]
+        kept = [value for value in known[:top_k] if value >= known[0] + math.log(min_p or 1e-300)]
+        at = rng.choices(range(len(kept)), [math.exp((value - known[0]) / temperature) for value in kept])[0]
+        top = [{"token": f"w{rank}", "logprob": value, "bytes": None} for rank, value in enumerate(known[:LISTED])]
+        yield LogprobEntry("/0", {"token": f"w{at}", "logprob": known[at], "bytes": None, "top_logprobs": top})
+
+
+@pytest.mark.parametrize(
+    ("part", "asked", "served", "found"),
+    [
+        ("cool", {"temperature": 0.45}, {"temperature": 0.45}, 0),
+        ("cool", {"temperature": 0.45}, {"temperature": 0.45, "min_p": 0.05}, 0),
+        ("cool", {"temperature": 0.45}, {"temperature": 0.45, "top_k": 40}, 0),
+        ("cool", {"temperature": 0.45}, {"temperature": 0.2}, 1),
+        ("cool", {"temperature": 0.45}, {"temperature": 0.01}, 1),
+        ("cool", {"temperature": 0.45}, {"temperature": 1.0}, 1),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 2.0, "top_k": 20}, 0),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 2.0, "top_k": 8}, 1),
+        ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 0.5, "top_k": 20}, 1),
+        ("hot", {"temperature": 2.0}, {"temperature": 2.0, "min_p": 0.05}, 0),
+        ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 2.0}, 0),
+        ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 0.01}, 1),
+    ],
+)
+def test_a_temperature_is_wrong_if_tokens_are_drawn_more_or_less_often_than_it_says(
+    part: str, asked: dict[str, Any], served: dict[str, Any], found: int
+) -> None:
+    tokens = {"cool": 120, "hot": 300, "all": 100}[part]
+    for seed in range(8):
+        entries = list(draw(Random(seed), **served, tokens=tokens))
+        assert len(list(judge_entries(part, asked, entries))) == found, seed
+
+
+def test_a_model_that_is_certain_shows_nothing() -> None:
+    item = {"token": "a", "logprob": 0.0, "bytes": None}
+    entry = LogprobEntry("/0", {**item, "top_logprobs": [item]})
+    assert list(judge_entries("cool", {"temperature": 0.45}, [entry] * 80)) == []
