@@ -28,6 +28,7 @@ from conformance.report import verdict
 from conformance.report.results import to_json
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.run import embedded_server as embedded
+from conformance.run.drafting import draft
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
 from openapi.address import parse
 from openapi.contract.contract import load, names
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
     from conformance.plan.assertion import Assertion
+    from conformance.plan.depth import Depth
     from conformance.proof.mutants.mutant import Mutant
     from conformance.proof.recorded_run import Exchanges
     from conformance.run.embedded_server import EmbeddedServer
@@ -68,7 +70,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Good(RecordedRun):
-    """A recorded run with methods that judge changed copies of it."""
+    """A recorded run with methods that judge changed copies of it. depth: at which the plan was drafted."""
+
+    depth: Depth = "thorough"
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
@@ -77,21 +81,43 @@ class Good(RecordedRun):
 
     @cached_property
     def results(self) -> str:
-        """The results of the recorded run as a JSON string, so that each test can change its own copy."""
+        """The results of the quick run as a JSON string, so that each test can change its own copy."""
+        return self.quick.all_results
+
+    @cached_property
+    def all_results(self) -> str:
+        """The results of the whole run as a JSON string."""
         return "".join(to_json(self.outcome({}).results))
+
+    @cached_property
+    def quick(self) -> Good:
+        """The few requests of a quick run, for tests of what is made of any run."""
+        if self.depth == "quick":
+            return self
+        plan = draft(load(self.contract.name), self.declaration, depth="quick")
+        sent = {(scenario.id, step.name) for scenario in plan.scenarios for step in scenario.steps}
+        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key in sent}
+        return replace(self, plan=plan, exchanges=exchanges, depth="quick")
 
     @cached_property
     def parts(self) -> tuple[Good, ...]:
         """The run in three parts, of which each has every third scenario."""
-        plans = [
-            narrow(self.plan, frozenset(scenario.id for scenario in self.plan.scenarios[at::PARTS]))
-            for at in range(PARTS)
-        ]
-        return tuple(
-            replace(self, plan=plan, exchanges={key: self.exchanges[key] for key in self.exchanges if key[0] in kept})
-            for plan in plans
-            if (kept := {scenario.id for scenario in plan.scenarios})
-        )
+        kept = [frozenset(scenario.id for scenario in self.plan.scenarios[at::PARTS]) for at in range(PARTS)]
+        return tuple(self._with_scenarios(scenarios) for scenarios in kept if scenarios)
+
+    def _with_scenarios(self, kept: frozenset[str]) -> Good:
+        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key[0] in kept}
+        return replace(self, plan=narrow(self.plan, kept), exchanges=exchanges)
+
+    @property
+    def part(self) -> Good:
+        """One of these parts, for properties that are tested in every dialect: three dialects show all scenarios."""
+        return self.parts[DIALECTS.index(self.contract.name) % len(self.parts)]
+
+    def around(self, scenario: str) -> Good:
+        """The run with one scenario and every fiftieth of the others, for tests that judge it again and again."""
+        others = (item.id for item in self.plan.scenarios[::50])
+        return self._with_scenarios(frozenset((scenario, *others)))
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
         """Return the outcome of every requirement."""
@@ -102,7 +128,7 @@ class Good(RecordedRun):
         """Return the outcome of the run with some exchanges replaced."""
         contract = load(self.contract.name)
         target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
-        options = RunOptions(url=target.base, dialect=contract.name, depth="thorough", strict=strict)
+        options = RunOptions(url=target.base, dialect=contract.name, depth=self.depth, strict=strict)
         prepared = PreparedRun(options, contract, target, self.model, self.declaration, self.plan)
         record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
         return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)
