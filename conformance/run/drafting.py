@@ -187,14 +187,20 @@ def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Con
     """
     left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
     seen: set[str] = set()
-    for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
-        if not left:
-            return
-        known = _list_requirements(contract)
-        left = [waiver for waiver in left if not any(map(waiver.covers, known))]
-        seen |= known
+    for list_known in (_list_rows, _list_requirements):  # most waivers are of rows, and the others take seconds
+        for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
+            if not left:
+                return
+            known = list_known(contract)
+            left = [waiver for waiver in left if not any(map(waiver.covers, known))]
+            seen |= known
     for waiver in left:
         raise UsageError(f"--waivers {waiver.file}: {waiver.id!r} matches no requirement{suggest(waiver.id, seen)}")
+
+
+def _list_rows(contract: Contract) -> set[str]:
+    """Return the ids of the requirements that are rows of the contract, and not made from its parameters."""
+    return contract.requirements.keys() & gather_checks(contract).keys()
 
 
 def _list_requirements(contract: Contract, wanted: Draw = NOTHING) -> set[str]:
