@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
+from conformance import view_cache
 from conformance.client.secret import Secret
 from conformance.proof.contracts.variant_scenarios import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
 
 DIALECTS = tuple(sorted(set(names().values())))
+VIEWS_BYTES = 2**28
+"""Estimated bytes of the views of all recorded runs that are kept; a user's run needs those of one only."""
 PARTS = 3
 """How many parts a recorded run has for tests that need only some of it."""
 
@@ -57,11 +60,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Record the good runs if requested, before tests are collected; search seldom for garbage.
+    """Record the good runs if requested, before tests are collected; search seldom for garbage, and keep all views.
 
-    The recorded runs are some million objects, which are in use until the end.
+    The recorded runs are some million objects, which are in use until the end, and are judged again and again.
     """
     gc.set_threshold(200_000, 20, 100)
+    pytest.MonkeyPatch().setattr(view_cache, "MAX_COST", VIEWS_BYTES)
     if session.config.getoption("re_record"):
         failed = [f"{dialect}: {', '.join(broken)}" for dialect in DIALECTS if (broken := record(dialect))]
         if failed:

@@ -213,7 +213,11 @@ DRAWN = {
 """Effects that need a server with some repeatable answers."""
 
 
-def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(good: Good) -> None:
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "vllm"])  # the checks are the same in the others
+def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(
+    read_good: Callable[[str], Good], dialect: str
+) -> None:
+    good = read_good(dialect)
     changed_ids: list[str] = []
 
     def change(exchange: Exchange) -> Exchange:
