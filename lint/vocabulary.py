@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 import tokenize
+from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,15 +25,17 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RULES: Final = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-PATTERNS: Final = {
-    re.compile(rf"(?<![\w.`/-])(?:{pattern})(?![\w`]|-\w)", re.IGNORECASE): advice
-    for pattern, advice in RULES["words"].items()
-}
+WORDS: Final = re.compile(
+    rf"(?<![\w.`/-])(?:{'|'.join(f'(?:{pattern})' for pattern in RULES['words'])})(?![\w`]|-\w)", re.IGNORECASE
+)
+ADVICE: Final = {re.compile(pattern, re.IGNORECASE): advice for pattern, advice in RULES["words"].items()}
 CODE: Final = re.compile(r"`[^`\n]*`")
 YAML_KEY: Final = re.compile(r"^[ -]*[\w$./-]+:(?= |$)", re.MULTILINE)
 YAML_DATA: Final = re.compile(r"^[ -]*(?:name|part|content|chatproof_unknown):.*", re.MULTILINE)
 """Lines of YAML that contain ids or the content of a request."""
 FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+BETWEEN: Final = "\0"
+"""Between the pieces of the prose of a file, so that no pattern matches across two of them."""
 
 
 def main(paths: list[str]) -> int:
@@ -47,12 +51,14 @@ def find_problems(path: Path) -> Iterator[str]:
     """Yield each use of a listed word or loop variable in a file, as `file:line: word: write instead`."""
     source = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT)
-    for line, text in _prose(path.suffix, source):
-        plain = CODE.sub(_blank, text)
-        for pattern, advice in PATTERNS.items():
-            for match in pattern.finditer(plain):
-                at = line + plain.count("\n", 0, match.start())
-                yield f"{name}:{at}: {' '.join(match[0].split())}: write instead: {advice}"
+    pieces = [(line, CODE.sub(_blank, text)) for line, text in _prose(path.suffix, source)]
+    prose = BETWEEN.join(text for _, text in pieces)  # it is searched once: a file has thousands of pieces
+    starts = list(accumulate((len(text) + len(BETWEEN) for _, text in pieces), initial=0))
+    for match in WORDS.finditer(prose):
+        piece = bisect_right(starts, match.start()) - 1
+        line = pieces[piece][0] + prose.count("\n", starts[piece], match.start())
+        advice = next(advice for pattern, advice in ADVICE.items() if pattern.fullmatch(prose, *match.span()))
+        yield f"{name}:{line}: {' '.join(match[0].split())}: write instead: {advice}"
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):

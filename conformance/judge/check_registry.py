@@ -29,7 +29,7 @@ def gather_checks(contract: Contract | None = None) -> dict[str, Check]:
     """
     built_in = _gather_built_in()
     if contract is None or not contract.checks:
-        return built_in
+        return dict(built_in)
     own = read_own_checks(contract.checks)
     for identity, check in own.items():
         if identity in built_in:
@@ -56,6 +56,7 @@ def _is_of(check: Check, path: str) -> bool:
     return check.judge.__module__ == import_file(path).__name__
 
 
+@cache
 def _gather_built_in() -> dict[str, Check]:
     gathered: dict[str, Check] = {}
     for module in _modules():

@@ -18,7 +18,7 @@ from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from conformance.check import Applicability, Check
     from conformance.scenario import Scenario, Step, Subject
@@ -72,7 +72,7 @@ def make_plan(
     only: Collection[str] = (),
     undeclared: tuple[Capability, ...] = (),
     topics: Collection[str] = (),
-    more: Collection[Assertion] = (),
+    listed: Sequence[Assertion] | None = None,
     *,
     thorough: bool = False,
 ) -> Plan:
@@ -80,19 +80,16 @@ def make_plan(
 
     `only` keeps the assertions whose check, requirement or scenario matches a glob, `topics` those whose check belongs
     to one of the topics. Of these, few requests are sent that show each check under each condition (see `selection`),
-    or all if `thorough`; whether they are answered as asked is always judged. `more` are assertions of checks for which
-    dialects have no requirement. Raises UsageError if a pattern of `only` matches nothing.
+    or all if `thorough`; whether they are answered as asked is always judged. `listed` are all assertions if they are
+    known, and may have more than `list_assertions` returns. Raises UsageError if a pattern of `only` matches nothing.
     """
-    demanded = _group_demanded(contract, checks)
-    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
-    assertions += [assertion for scenario in scenarios for assertion in _shared_assertions(scenario, demanded)]
-    assertions += more
-    every = assertions
+    every = list_assertions(contract, scenarios, checks) if listed is None else listed
+    assertions = every
     if topics:
         assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
     if only:
         require_matches(only, every, contract, topics)
-        assertions = [assertion for assertion in assertions if any(_matches(pattern, assertion) for pattern in only)]
+        assertions = _select_named(only, assertions)
     reached = {assertion.check.id for assertion in assertions}
     uncovered = (
         ()
@@ -116,23 +113,42 @@ def make_plan(
     return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial, selected=selected)
 
 
+def list_assertions(
+    contract: Contract, scenarios: Collection[Scenario], checks: Mapping[str, Check]
+) -> list[Assertion]:
+    """Return an assertion for each check that judges a step of the scenarios."""
+    demanded = _group_demanded(contract, checks)
+    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
+    assertions += [assertion for scenario in scenarios for assertion in _shared_assertions(scenario, demanded)]
+    return assertions
+
+
+def find_unmatched(
+    only: Collection[str], assertions: Collection[Assertion], topics: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the patterns that match none of the assertions, or none of those in the topics, if any."""
+    if topics:
+        assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
+    names = {name for assertion in assertions for name in _names(assertion)}
+    return tuple(pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names))
+
+
 def require_matches(
     only: Collection[str], assertions: Collection[Assertion], contract: Contract, topics: Collection[str] = ()
 ) -> None:
     """Raise UsageError for a pattern that matches none of the assertions, or none of those in the topics, if any."""
-    for pattern in only:
-        matched = {assertion.check.topic for assertion in assertions if _matches(pattern, assertion)}
-        if topics and matched and matched.isdisjoint(topics):
+    for pattern in find_unmatched(only, assertions, topics):
+        matched = {assertion.check.topic for assertion in _select_named([pattern], assertions)}
+        if matched:
             raise UsageError(
                 f"--only {pattern!r} matches nothing in --topic {', '.join(topics)}, only in "
                 f"{', '.join(sorted(matched))}: change or remove one of the options"
             )
-        if not matched:
-            known = {name for assertion in assertions for name in _names(assertion)}
-            raise UsageError(
-                f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
-                f"`chatproof checks list` and --dry-run show them{suggest(pattern, known)}"
-            )
+        known = {name for assertion in assertions for name in _names(assertion)}
+        raise UsageError(
+            f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
+            f"`chatproof checks list` and --dry-run show them{suggest(pattern, known)}"
+        )
 
 
 def require_known_topics(topics: Collection[str], checks: Mapping[str, Check]) -> None:
@@ -244,8 +260,11 @@ def _is_named(only: Collection[str], scenario: Scenario) -> bool:
     return any(fnmatchcase(scenario.id, pattern) for pattern in only)
 
 
-def _matches(pattern: str, assertion: Assertion) -> bool:
-    return any(fnmatchcase(name, pattern) for name in _names(assertion))
+def _select_named(only: Collection[str], assertions: Collection[Assertion]) -> list[Assertion]:
+    """Return the assertions of which a name matches a pattern. Each name is matched once: many have the same."""
+    names = {name for assertion in assertions for name in _names(assertion)}
+    named = {name for name in names if any(fnmatchcase(name, pattern) for pattern in only)}
+    return [assertion for assertion in assertions if not named.isdisjoint(_names(assertion))]
 
 
 def _names(assertion: Assertion) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.errors import HarnessError
 from conformance.plan.media import media_folder
 from conformance.run import embedded_server
+from conformance.run.media.media_host import serve_media
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import is_path
 
@@ -72,6 +73,7 @@ class RunningFaultHost:
     """A running fault host: its URL, the API key for servers that require one, its faults and its modes.
 
     is_running: tells whether the process still runs.
+    media: where the host finds the media files of the suite, as `media_host.serve_media` yields it.
     """
 
     url: str
@@ -79,6 +81,7 @@ class RunningFaultHost:
     faults: tuple[HostedFault, ...]
     modes: tuple[HostedMode, ...] = ()
     is_running: Callable[[], bool] = lambda: True
+    media: str = ""
 
     def address(self, dialect: str, fault: str = FAULTLESS) -> str:
         """Return the URL at which a fault is served in a dialect, by its id or location."""
@@ -102,9 +105,12 @@ def start_fault_host(dialects: Iterable[str] = ()) -> Iterator[RunningFaultHost]
     key = secrets.token_urlsafe(24)
     own = [option for dialect in dialects if is_path(dialect) for option in ("--dialect", dialect)]
     options = ("--api-key-env", embedded_server.KEY_VARIABLE, "--media-root", str(media_folder()), *own)
-    with embedded_server.run_module(MODULE, options, key) as output:
+    with (
+        embedded_server.run_module(MODULE, options, key) as output,
+        serve_media(embedded_server.MEDIA_HOST) as media,
+    ):
         faults, modes = _read_list(output.lines)
-        yield RunningFaultHost(output.address, key, faults, modes, output.is_running)
+        yield RunningFaultHost(output.address, key, faults, modes, output.is_running, media)
 
 
 def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[HostedMode, ...]]:

@@ -21,7 +21,6 @@ from conformance.record import BudgetLimits
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.embedded_server import MEDIA_HOST, MEDIA_PATH
-from conformance.run.media.media_host import serve_media
 from conformance.run.media.media_places import MediaPlaces
 from conformance.run.run import Run
 from conformance.run.session import RunOptions, parse_target, prepare_server
@@ -186,10 +185,8 @@ async def _judge(
     contract, model = baseline.contract, baseline.model
     target = parse_target(host.address(contract.location, fault), contract)
     limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
-    with serve_media(MEDIA_HOST) as address:
-        media = MediaPlaces(address)
-        async with _open_client(host, contract, fault) as client:
-            record = await Run(plan, ServerUnderTest(client, target, model, media), limits).execute()
+    async with _open_client(host, contract, fault) as client:
+        record = await Run(plan, ServerUnderTest(client, target, model, MediaPlaces(host.media)), limits).execute()
     # In a thread, because the runs of other faults measure arrival times in this event loop.
     judgements = await asyncio.to_thread(
         judge, plan.assertions, record.exchanges, plan.contract, baseline.validator, model, record.missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,15 @@ from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
 from conformance.plan.depth import limit_plan
-from conformance.plan.plan import find_covered, make_plan, require_known_topics, require_matches, shows
+from conformance.plan.plan import (
+    find_covered,
+    find_unmatched,
+    list_assertions,
+    make_plan,
+    require_known_topics,
+    require_matches,
+    shows,
+)
 from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, prompt_parts, written
 from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
@@ -24,12 +32,28 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from conformance.check import Check
+    from conformance.plan.assertion import Assertion
     from conformance.plan.depth import Depth
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
+    from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 
-KEPT: Final = 4  # plans; each has some megabytes
+    Known = tuple[frozenset[str], frozenset[str], frozenset[str]]
+
+KEPT: Final = 8  # plans, and what they are selected from; each has some megabytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """Everything that can be sent to a server with some capabilities, and judged: plans are selected from it.
+
+    contract: narrowed to these capabilities.
+    """
+
+    contract: Contract
+    scenarios: tuple[Scenario, ...]
+    assertions: tuple[Assertion, ...]
 
 
 def draft(
@@ -44,14 +68,19 @@ def draft(
 
     `only` and `topics` select checks, of which the plan sends few requests, or all if `depth` is "thorough".
     """
-    known = frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
-    return _draft(contract, known, tuple(gather_checks(contract).values()), only, topics, wanted, depth)
+    checks = tuple(gather_checks(contract).values())
+    return _draft(contract, _know(capabilities), checks, only, topics, wanted, depth)
+
+
+def _know(capabilities: DeclaredCapabilities) -> Known:
+    """Return what a plan depends on, without where it is known from."""
+    return frozenset(capabilities.declared), frozenset(capabilities.denied), capabilities.neutral_only
 
 
 @lru_cache(maxsize=KEPT)
 def _draft(
     contract: Contract,
-    known: tuple[frozenset[str], frozenset[str], frozenset[str]],
+    known: Known,
     checks: tuple[Check, ...],
     only: tuple[str, ...],
     topics: tuple[str, ...],
@@ -65,17 +94,21 @@ def _draft(
         *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
         *_unsupported_parameters(contract, capabilities),
     )
-    narrowed = narrow_contract(contract, capabilities)
-    drawn = draw(narrowed, wanted)
-    scenarios = (*list_scenarios(contract, narrowed, capabilities), *drawn)
-    more = oracle.assertions(narrowed, drawn)
+    possible = _list_possible(contract, known, checks, wanted)
     by_id = {check.id: check for check in checks}
-    plan = make_plan(narrowed, scenarios, by_id, only, undeclared, topics, more, thorough=depth == "thorough")
+    plan = make_plan(
+        possible.contract,
+        possible.scenarios,
+        by_id,
+        only,
+        undeclared,
+        topics,
+        possible.assertions,
+        thorough=depth == "thorough",
+    )
     if undeclared and plan.uncovered:
         # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
-        everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "")
-        complete = narrow_contract(contract, everything)
-        all_scenarios = list_scenarios(contract, complete, everything)
+        complete, all_scenarios = _list_scenarios(contract, _extremes(contract)[0])
         covered = find_covered(plan.uncovered, complete, all_scenarios, by_id)
         uncovered = tuple(row for row in plan.uncovered if row.id not in covered)
         inapplicable = tuple(row for row in plan.uncovered if row.id in covered)
@@ -83,6 +116,24 @@ def _draft(
     plan = replace(plan, unjudged=list_unjudged(plan))
     plan = _explain_uncovered(plan) if plan.uncovered else plan
     return limit_plan(plan, depth)
+
+
+@lru_cache(maxsize=KEPT)
+def _list_possible(contract: Contract, known: Known, checks: tuple[Check, ...], wanted: Draw) -> _Possible:
+    """List what every plan for these capabilities is selected from. Cached: the plans of one command share it."""
+    narrowed, scenarios = _list_scenarios(contract, known)
+    drawn = draw(narrowed, wanted)
+    assertions = list_assertions(narrowed, (*scenarios, *drawn), {check.id: check for check in checks})
+    return _Possible(narrowed, (*scenarios, *drawn), (*assertions, *oracle.assertions(narrowed, drawn)))
+
+
+@lru_cache(maxsize=KEPT)
+def _list_scenarios(contract: Contract, known: Known) -> tuple[Contract, tuple[Scenario, ...]]:
+    """Return the contract for a server with these capabilities, and all scenarios for it."""
+    declared, denied, neutral_only = known
+    capabilities = DeclaredCapabilities(declared, denied, "", neutral_only=neutral_only)
+    narrowed = narrow_contract(contract, capabilities)
+    return narrowed, list_scenarios(contract, narrowed, capabilities)
 
 
 def _explain_uncovered(plan: Plan) -> Plan:
@@ -116,14 +167,16 @@ def require_matching_patterns(
 ) -> None:
     """Raise UsageError for a topic or pattern that matches nothing, whatever capabilities a server declares."""
     require_known_topics(topics, {**gather_checks(contract), **(oracle.CHECKS if wanted != NOTHING else {})})
-    if only:
-        assertions = [assertion for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions]
-        require_matches(only, assertions, contract, topics)
+    assertions: list[Assertion] = []
+    for known in _extremes(contract):  # most patterns match something of a server that declares all
+        if only := find_unmatched(only, assertions, topics):
+            assertions += _list_extreme(contract, known, wanted)
+    require_matches(only, assertions, contract, topics)
 
 
 def keep_known(contract: Contract, requirements: tuple[str, ...], wanted: Draw = NOTHING) -> tuple[str, ...]:
     """Return those of the requirements that single requests show; others are about a run as a whole."""
-    known = {assertion.requirement.id for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions}
+    known = _list_requirements(contract, wanted)
     return tuple(name for name in requirements if name in known)
 
 
@@ -134,18 +187,33 @@ def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Con
     """
     left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
     seen: set[str] = set()
-    for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
-        if not left:
-            return
-        known = {assertion.requirement.id for plan in _extreme_plans(contract) for assertion in plan.assertions}
-        left = [waiver for waiver in left if not any(map(waiver.covers, known))]
-        seen |= known
+    for list_known in (_list_rows, _list_requirements):  # most waivers are of rows, and the others take seconds
+        for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
+            if not left:
+                return
+            known = list_known(contract)
+            left = [waiver for waiver in left if not any(map(waiver.covers, known))]
+            seen |= known
     for waiver in left:
         raise UsageError(f"--waivers {waiver.file}: {waiver.id!r} matches no requirement{suggest(waiver.id, seen)}")
 
 
-def _extreme_plans(contract: Contract, wanted: Draw = NOTHING) -> list[Plan]:
-    """Return the plans for a server that declares all capabilities, and for one that denies all."""
-    everything = frozenset(contract.capabilities)
-    extremes = [DeclaredCapabilities(some, everything - some, "") for some in (everything, frozenset[str]())]
-    return [draft(contract, capabilities, wanted=wanted) for capabilities in extremes]
+def _list_rows(contract: Contract) -> set[str]:
+    """Return the ids of the requirements that are rows of the contract, and not made from its parameters."""
+    return contract.requirements.keys() & gather_checks(contract).keys()
+
+
+def _list_requirements(contract: Contract, wanted: Draw = NOTHING) -> set[str]:
+    """Return the ids of the requirements that some server is judged by, whatever capabilities it declares."""
+    extremes = (_list_extreme(contract, known, wanted) for known in _extremes(contract))
+    return {assertion.requirement.id for assertions in extremes for assertion in assertions}
+
+
+def _list_extreme(contract: Contract, known: Known, wanted: Draw) -> tuple[Assertion, ...]:
+    return _list_possible(contract, known, tuple(gather_checks(contract).values()), wanted).assertions
+
+
+def _extremes(contract: Contract) -> tuple[Known, Known]:
+    """Return what is known of a server that declares all capabilities, and of one that denies all."""
+    everything, nothing = frozenset(contract.capabilities), frozenset[str]()
+    return (everything, nothing, nothing), (nothing, everything, nothing)

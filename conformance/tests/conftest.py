@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
+from conformance import view_cache
 from conformance.client.secret import Secret
 from conformance.proof.contracts.variant_scenarios import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
@@ -28,6 +29,7 @@ from conformance.report import verdict
 from conformance.report.results import to_json
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.run import embedded_server as embedded
+from conformance.run.drafting import draft
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
 from openapi.address import parse
 from openapi.contract.contract import load, names
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
     from conformance.plan.assertion import Assertion
+    from conformance.plan.depth import Depth
     from conformance.proof.mutants.mutant import Mutant
     from conformance.proof.recorded_run import Exchanges
     from conformance.run.embedded_server import EmbeddedServer
     from conformance.scenario import Scenario, Step
 
 DIALECTS = tuple(sorted(set(names().values())))
+VIEWS_BYTES = 2**28
+"""Estimated bytes of the views of all recorded runs that are kept; a user's run needs those of one only."""
 PARTS = 3
 """How many parts a recorded run has for tests that need only some of it."""
 
@@ -55,11 +60,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Record the good runs if requested, before tests are collected; search seldom for garbage.
+    """Record the good runs if requested, before tests are collected; search seldom for garbage, and keep all views.
 
-    The recorded runs are some million objects, which are in use until the end.
+    The recorded runs are some million objects, which are in use until the end, and are judged again and again.
     """
     gc.set_threshold(200_000, 20, 100)
+    pytest.MonkeyPatch().setattr(view_cache, "MAX_COST", VIEWS_BYTES)
     if session.config.getoption("re_record"):
         failed = [f"{dialect}: {', '.join(broken)}" for dialect in DIALECTS if (broken := record(dialect))]
         if failed:
@@ -68,7 +74,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Good(RecordedRun):
-    """A recorded run with methods that judge changed copies of it."""
+    """A recorded run with methods that judge changed copies of it. depth: at which the plan was drafted."""
+
+    depth: Depth = "thorough"
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
@@ -77,21 +85,43 @@ class Good(RecordedRun):
 
     @cached_property
     def results(self) -> str:
-        """The results of the recorded run as a JSON string, so that each test can change its own copy."""
+        """The results of the quick run as a JSON string, so that each test can change its own copy."""
+        return self.quick.all_results
+
+    @cached_property
+    def all_results(self) -> str:
+        """The results of the whole run as a JSON string."""
         return "".join(to_json(self.outcome({}).results))
+
+    @cached_property
+    def quick(self) -> Good:
+        """The few requests of a quick run, for tests of what is made of any run."""
+        if self.depth == "quick":
+            return self
+        plan = draft(load(self.contract.name), self.declaration, depth="quick")
+        sent = {(scenario.id, step.name) for scenario in plan.scenarios for step in scenario.steps}
+        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key in sent}
+        return replace(self, plan=plan, exchanges=exchanges, depth="quick")
 
     @cached_property
     def parts(self) -> tuple[Good, ...]:
         """The run in three parts, of which each has every third scenario."""
-        plans = [
-            narrow(self.plan, frozenset(scenario.id for scenario in self.plan.scenarios[at::PARTS]))
-            for at in range(PARTS)
-        ]
-        return tuple(
-            replace(self, plan=plan, exchanges={key: self.exchanges[key] for key in self.exchanges if key[0] in kept})
-            for plan in plans
-            if (kept := {scenario.id for scenario in plan.scenarios})
-        )
+        kept = [frozenset(scenario.id for scenario in self.plan.scenarios[at::PARTS]) for at in range(PARTS)]
+        return tuple(self._with_scenarios(scenarios) for scenarios in kept if scenarios)
+
+    def _with_scenarios(self, kept: frozenset[str]) -> Good:
+        exchanges = {key: exchange for key, exchange in self.exchanges.items() if key[0] in kept}
+        return replace(self, plan=narrow(self.plan, kept), exchanges=exchanges)
+
+    @property
+    def part(self) -> Good:
+        """One of these parts, for properties that are tested in every dialect: three dialects show all scenarios."""
+        return self.parts[DIALECTS.index(self.contract.name) % len(self.parts)]
+
+    def around(self, scenario: str) -> Good:
+        """The run with one scenario and every fiftieth of the others, for tests that judge it again and again."""
+        others = (item.id for item in self.plan.scenarios[::50])
+        return self._with_scenarios(frozenset((scenario, *others)))
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
         """Return the outcome of every requirement."""
@@ -102,7 +132,7 @@ class Good(RecordedRun):
         """Return the outcome of the run with some exchanges replaced."""
         contract = load(self.contract.name)
         target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
-        options = RunOptions(url=target.base, dialect=contract.name, depth="thorough", strict=strict)
+        options = RunOptions(url=target.base, dialect=contract.name, depth=self.depth, strict=strict)
         prepared = PreparedRun(options, contract, target, self.model, self.declaration, self.plan)
         record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
         return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)

@@ -35,19 +35,35 @@ def draw_variant(dialect: str, seed: int) -> Variant:
     candidates = list_perturbations(contract, random)
     random.shuffle(candidates)
     wanted = random.randint(1, MOST)
+    first = Variant(dialect, _choose_apart(candidates, contract, wanted))
+    if _fits(first):  # nearly always, and building a contract takes most of the time
+        return first
     variant = Variant(dialect)
     for candidate in candidates:
         if len(variant.perturbations) == wanted:
             break
-        if not all(_are_apart(candidate, item, contract) for item in variant.perturbations):
-            continue
         larger = Variant(dialect, (*variant.perturbations, candidate))
-        try:
-            larger.build()
-        except ContractError:  # for example a default that another perturbation moved out of range
-            continue
-        variant = larger
+        if all(_are_apart(candidate, item, contract) for item in variant.perturbations) and _fits(larger):
+            variant = larger
     return variant
+
+
+def _choose_apart(candidates: list[Perturbation], contract: Contract, wanted: int) -> tuple[Perturbation, ...]:
+    """Return the first candidates that are apart from one another."""
+    chosen: list[Perturbation] = []
+    for candidate in candidates:
+        if len(chosen) < wanted and all(_are_apart(candidate, item, contract) for item in chosen):
+            chosen.append(candidate)
+    return tuple(chosen)
+
+
+def _fits(variant: Variant) -> bool:
+    """Return whether the perturbations fit together: a default may be out of the range that another one moved."""
+    try:
+        variant.build()
+    except ContractError:
+        return False
+    return True
 
 
 def _are_apart(one: Perturbation, other: Perturbation, contract: Contract) -> bool:

@@ -47,12 +47,10 @@ class Perturbation:
     shown_by: tuple[str, ...] = ()
     lacks: str | None = None
 
-    def apply(self, tree: Tree) -> Tree:
-        """Return a changed copy of a dialect's tree. Raises ContractError if the tree has no such fact."""
-        changed = copy_tree(tree)
+    def apply(self, tree: Tree) -> None:
+        """Change a dialect's tree in place. Raises ContractError if the tree has no such fact."""
         for edit in self.edits:
-            Edit(edit.path, copy_tree(edit.value) if edit.value is not REMOVED else REMOVED).apply(changed)
-        return changed
+            Edit(edit.path, copy_tree(edit.value) if edit.value is not REMOVED else REMOVED).apply(tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,9 @@ class Variant:
         """Return the contract, with all capabilities. Raises ContractError if the perturbations do not fit."""
         if not any(item.edits for item in self.perturbations):
             return load(self.dialect)
-        tree = _resolve_once(self.dialect)
+        tree = copy_tree(_resolve_once(self.dialect))
         for perturbation in self.perturbations:
-            tree = perturbation.apply(tree)
+            perturbation.apply(tree)
         where = f"{self.dialect} with {', '.join(item.fact for item in self.perturbations)}"
         contract = load_tree(tree, where)
         try:

@@ -7,6 +7,7 @@ one condition; or it has the full-text mode, or an API key; or several of these 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.http.served_contract import served_contract
@@ -37,7 +38,8 @@ class ServerMode:
         return {"name": f"{PREFIX}{self.name}", "key": self.key, "full_text": self.full_text}
 
 
-def list_modes(contract: Contract) -> dict[str, ServerMode]:
+@cache
+def list_modes(contract: Contract) -> Mapping[str, ServerMode]:
     """Return the modes of a dialect by name, in addition to the server without any option."""
     return {f"{PREFIX}{mode.name}": mode for mode in _modes(contract)}
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from openapi.perturbation.perturbation import Perturbation, Variant
 
 CHANGED = 60  # scenarios that the perturbations change, at most; a parameter that is required now changes all of them
+SHORT = 12  # requests of a scenario
+LONG_REQUESTS = 150  # of longer ones, such as rounds of trials; each contract sends others
 SAMPLE = 0.15  # of the scenarios that the perturbations do not change
 
 
@@ -64,7 +66,18 @@ def sample_changed(variant: Variant, indexed: IndexedPlan, unperturbed: IndexedP
         or indexed.by_scenario[scenario.id] - unperturbed.by_scenario[scenario.id]
     }
     others = {scenario.id for scenario in plan.scenarios if random.random() < SAMPLE} - changed
-    return frozenset(about) | choose(frozenset(changed), CHANGED, random) | others
+    return frozenset(about) | _limit_requests(choose(frozenset(changed), CHANGED, random), plan, random) | others
+
+
+def _limit_requests(scenarios: frozenset[str], plan: Plan, random: Random) -> frozenset[str]:
+    """Return the short scenarios, and long ones that are drawn until they have LONG_REQUESTS requests together."""
+    long = {item.id: len(item.steps) for item in plan.scenarios if item.id in scenarios and len(item.steps) > SHORT}
+    chosen, left = set(scenarios - long.keys()), LONG_REQUESTS
+    for name in random.sample(sorted(long), len(long)):
+        if left > 0:
+            chosen.add(name)
+            left -= long[name]
+    return frozenset(chosen)
 
 
 def find_scenarios(perturbation: Perturbation, indexed: IndexedPlan) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ from conformance.client.secret import Secret
 from conformance.errors import UsageError
 from conformance.replay import resend as replay
 from conformance.run.calls import WRONG_KEY
-from conformance.tests.cli.test_check_command import UNREACHABLE, one_line
+from conformance.tests.cli.command_line_errors import UNREACHABLE, one_line
 from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from conformance.tests.raw_server import KEY, Server, ask, call, saying, whole
 from conformance.tests.report.test_results import echo

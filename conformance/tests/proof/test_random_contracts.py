@@ -12,7 +12,14 @@ from click.testing import CliRunner
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.contracts.contracts_command import command
 from conformance.proof.contracts.variant_judge import VariantResult, shrink
-from conformance.proof.contracts.variant_scenarios import IndexedPlan, find_scenarios, index_plan, sample_changed
+from conformance.proof.contracts.variant_scenarios import (
+    LONG_REQUESTS,
+    SHORT,
+    IndexedPlan,
+    find_scenarios,
+    index_plan,
+    sample_changed,
+)
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations
@@ -47,10 +54,31 @@ def test_the_scenarios_that_a_perturbation_changes_are_sent_and_few_others() -> 
     before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
     sent = sample_changed(variant, plan, before)
     known = {scenario.id: scenario for scenario in before.plan.scenarios}
-    changed = {scenario.id for scenario in plan.plan.scenarios if known.get(scenario.id) != scenario}
+    changed = {
+        scenario.id
+        for scenario in plan.plan.scenarios
+        if known.get(scenario.id) != scenario and len(scenario.steps) <= SHORT
+    }
     assert changed
     assert changed <= sent
     assert len(sent) < len(plan.plan.scenarios) / 2
+
+
+def test_of_long_scenarios_that_change_some_are_drawn_for_each_contract() -> None:
+    drawn = []
+    for seed in (4, 11):
+        variant = draw_variant("ovms-2024", seed)
+        before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
+        known = {scenario.id: scenario for scenario in before.plan.scenarios}
+        long = {
+            item.id: len(item.steps)
+            for item in plan.plan.scenarios
+            if known.get(item.id) != item and len(item.steps) > SHORT
+        }
+        drawn.append(long.keys() & sample_changed(variant, plan, before))
+        assert sum(long.values()) > LONG_REQUESTS + max(long.values())
+        assert 0 < sum(long[name] for name in drawn[-1]) <= LONG_REQUESTS + max(long.values())
+    assert drawn[0] != drawn[1]
 
 
 def test_a_failure_shrinks_to_the_perturbation_that_causes_it() -> None:

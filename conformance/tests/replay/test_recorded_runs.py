@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 GOODS = ["mindie-2.3", "openai"]  # results are handled in the same way for every dialect
 
 
-WRITTEN: dict[tuple[str, bool], str] = {}
-"""The results of runs with findings, which tests share, by dialect and strictness."""
+WRITTEN: dict[tuple[str, str, bool], str] = {}
+"""The results of runs with findings, which tests share, by dialect, depth and strictness."""
 
 
 def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
     """The results of a run with findings, as read from a file."""
-    key = (good.contract.name, strict)
+    key = (good.contract.name, good.depth, strict)
     if key not in WRITTEN:
         WRITTEN[key] = write_broken(good, strict=strict)
     content: dict[str, Any] = json.loads(WRITTEN[key])
@@ -101,7 +101,7 @@ def test_what_a_quick_run_did_not_send_is_listed_and_fails_nothing(
 
 
 def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
-    relaxed, strict = broken(good), rejudge.judge_again(broken(good), strict=True).outcome.results
+    relaxed, strict = broken(good.quick), rejudge.judge_again(broken(good.quick), strict=True).outcome.results
     assert {row["id"] for row in relaxed["requirements"] if row["fails"]} <= {
         row["id"] for row in strict["requirements"] if row["fails"]
     }
@@ -109,7 +109,7 @@ def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
 
 
 def test_an_unrecorded_scenario_is_listed_and_fails_nothing(good: Good) -> None:
-    content = json.loads(good.results)
+    content = json.loads(good.all_results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["scenario"] != "conversation"]
     again = rejudge.judge_again(content)
     assert again.unrecorded == ("conversation",)
@@ -124,7 +124,7 @@ def test_a_scenario_without_a_round_that_it_needs_is_listed_as_unrecorded(
     name = "effects-of-sampling"
     scenario = next(scenario for scenario in good.plan.scenarios if scenario.id == name)
     left_out = {f"{name}/{step.name}" for step in scenario.steps if step.round >= gone}
-    content = json.loads(good.results)
+    content = json.loads(good.all_results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["id"] not in left_out]
     again = rejudge.judge_again(content)
     assert again.unrecorded == (name,)
@@ -132,7 +132,7 @@ def test_a_scenario_without_a_round_that_it_needs_is_listed_as_unrecorded(
 
 
 def test_an_exchange_whose_request_has_changed_since_is_not_judged(good: Good) -> None:
-    content = json.loads(good.results)
+    content = json.loads(good.all_results)
     for exchange in content["exchanges"]:
         if exchange["scenario"] == "conversation":
             exchange["request"]["body"] = exchange["request"]["body"].replace("max_tokens", "max_tokns")
@@ -160,7 +160,7 @@ def test_the_judge_command_has_the_exit_codes_of_check(
 ) -> None:
     good = read_good("mindie-2.3")
     (tmp_path / "good.json").write_text(good.results, encoding="utf-8")
-    (tmp_path / "bad.json").write_text(json.dumps(broken(good)), encoding="utf-8")
+    (tmp_path / "bad.json").write_text(json.dumps(broken(good.quick)), encoding="utf-8")
     codes = [chatproof("judge", name).code for name in ("good.json", "bad.json", "none.json")]
     assert codes == [0, 1, 2]
     result = chatproof("judge", "bad.json", "--topic", "usage", "--report", "junit=j.xml")
@@ -168,10 +168,11 @@ def test_the_judge_command_has_the_exit_codes_of_check(
 
 
 def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Callable[[str], Good]) -> None:
-    content = broken(read_good("mindie-2.3"))
+    content = broken(read_good("mindie-2.3").quick)
     name = content["exchanges"][3]["id"]
     assert resend.find_exchange(content, name).id == name
-    assert resend.find_exchange(content, "conversation").scenario == "conversation"
+    scenario = content["exchanges"][0]["scenario"]
+    assert resend.find_exchange(content, scenario).scenario == scenario
     row = next(row for row in content["requirements"] if row["findings"])
     shown = Reproduction(content).first_finding(row)
     assert shown is not None

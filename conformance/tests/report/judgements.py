@@ -29,11 +29,11 @@ def make_judgement(
     return Judgement(Assertion(check, Scenario("one", "", (STEP,)), STEP, requirement, summary), ("one/main",))
 
 
-_MADE: dict[tuple[str, bool], dict[str, Any]] = {}
+_MADE: dict[tuple[str, bool, bool], dict[str, Any]] = {}
 
 
-def results_with_failures(good: Good, *, strict: bool = False) -> dict[str, Any]:
-    """Results with failures and warnings, made once for each dialect. Do not change them."""
+def results_with_failures(good: Good, *, strict: bool = False, is_whole: bool = False) -> dict[str, Any]:
+    """Results of a quick run, or of a whole one, with failures and warnings, made once. Do not change them."""
 
     def break_(exchange: Exchange) -> Exchange:
         if not isinstance(exchange.json, dict) or "choices" not in exchange.json:
@@ -42,7 +42,7 @@ def results_with_failures(good: Good, *, strict: bool = False) -> dict[str, Any]
             return refuse(exchange)
         return edit_answer(exchange, lambda answer: answer.update(object="x", created=1))
 
-    key = good.contract.name, strict
+    key, good = (good.contract.name, strict, is_whole), good if is_whole else good.quick
     if key not in _MADE:
         _MADE[key] = good.outcome(good.changed(break_), strict=strict).results
     return _MADE[key]

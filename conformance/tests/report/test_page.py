@@ -138,7 +138,7 @@ def test_causes_after_the_first_ones_are_folded_and_link_to_their_evidence(read_
 
 
 def test_the_broken_event_of_a_stream_is_marked_and_the_sentence_is_cited(read_good: Callable[[str], Good]) -> None:
-    content = json.loads(read_good("mindie-2.3").results)
+    content = json.loads(read_good("mindie-2.3").all_results)
     streamed = next(item for item in content["exchanges"] if item["id"] == "greedy/streamed")
     row = next(row for row in content["requirements"] if row["id"] == "stream.done-last")
     finding = {"where": "/events/2", "expected": "x", "got": "y", "scenario": "greedy", "exchange": streamed["id"]}

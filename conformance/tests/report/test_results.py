@@ -44,8 +44,9 @@ def problems(content: Any) -> list[str]:
 
 def broken(good: Good) -> dict[str, Any]:
     """The results of a run with findings."""
-    return good.outcome(
-        good.changed(lambda exchange: add_tokens(exchange, 0, 5000) if exchange.usage else exchange)
+    quick = good.quick
+    return quick.outcome(
+        quick.changed(lambda exchange: add_tokens(exchange, 0, 5000) if exchange.usage else exchange)
     ).results
 
 
@@ -203,7 +204,7 @@ def test_every_finding_names_a_recorded_exchange_with_its_command(good: Good) ->
 def test_a_run_can_be_judged_again_from_its_results(good: Good) -> None:
     content = json.loads("".join(results.to_json(broken(good))))
     exchanges = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
-    again = good.outcome({(exchange.scenario, exchange.step): exchange for exchange in exchanges}).results
+    again = good.quick.outcome({(exchange.scenario, exchange.step): exchange for exchange in exchanges}).results
     assert content["requirements"] == again["requirements"]
 
 

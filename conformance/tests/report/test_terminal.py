@@ -40,7 +40,7 @@ def printed(content: dict[str, Any], width: int, file: str = "results.json", *, 
 @pytest.fixture
 def failing(read_good: Callable[[str], Good]) -> dict[str, Any]:
     """Results with failures."""
-    return results_with_failures(read_good("mindie-2.3"))
+    return results_with_failures(read_good("mindie-2.3"), is_whole=True)
 
 
 def commands(lines: list[str]) -> list[str]:
@@ -190,7 +190,7 @@ def test_the_finding_with_the_shortest_request_is_shown_first(read_good: Callabl
 
 
 def test_the_command_with_fewer_headers_is_the_shorter_one(read_good: Callable[[str], Good]) -> None:
-    content = json.loads(read_good("mindie-2.3").results)
+    content = json.loads(read_good("mindie-2.3").all_results)
     plain = next(item for item in content["exchanges"] if item["scenario"] == "client-headers")
     request = {**plain["request"], "headers": [["Connection", "close"], ["User-Agent", "curl/8.5.0"]]}
     usual = {**plain["request"], "headers": [["Accept", "*/*"], ["User-Agent", "chatproof"], ["Content-Length", "105"]]}

@@ -189,7 +189,7 @@ def test_markup_from_a_server_is_shown_literally(read_good: Callable[[str], Good
 
 
 def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> None:
-    content = results_with_failures(good)
+    content = results_with_failures(good, is_whole=True)
     text = shown(content)
     assert not [
         row["id"] for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN") and row["id"] not in text
