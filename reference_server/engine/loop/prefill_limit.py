@@ -6,9 +6,8 @@ from collections import deque
 from statistics import median
 from typing import Final
 
-FIRST_TOKENS: Final = 32
-"""Prompt tokens of a pass that also serves running sequences while nothing was measured."""
-LEAST_TOKENS: Final = 16
+LEAST_TOKENS: Final = 32
+"""Also the most while nothing was measured. On two cores they take about as long as a step."""
 GROWTH: Final = 2
 """How many times as many tokens a pass may have as the largest one that was measured."""
 MORE_TIME: Final = 0.75
@@ -31,19 +30,18 @@ class PrefillLimit:
         self._mixed: deque[tuple[int, float]] = deque(maxlen=MEASUREMENTS)
         """Prompt tokens of a pass that served running sequences too, and its seconds."""
         self._alone_s: float | None = None
-        self._largest = FIRST_TOKENS // GROWTH
+        self._largest = LEAST_TOKENS // GROWTH
 
     def count_tokens(self, *, running: int, prompts: int) -> int:
         """Return how many prompt tokens the next pass may process.
 
-        With more unfinished prompts than running sequences, the limit is greater in proportion: most clients wait for
-        their first token then.
+        With several unfinished prompts, the limit is greater in proportion: as many clients wait for their first token.
 
         running: number of sequences that get a token in the same pass.
         """
         if not running:
             return self._most
-        tokens = min(self._affordable_tokens(), GROWTH * self._largest) * max(1.0, prompts / running)
+        tokens = min(self._affordable_tokens(), GROWTH * self._largest) * max(1, prompts)
         return max(LEAST_TOKENS, min(self._most, int(tokens)))
 
     def record(self, seconds: float, *, prompt_tokens: int, others: int) -> None:
@@ -63,7 +61,7 @@ class PrefillLimit:
         of the faster passes.
         """
         if not self._steps_s or not (self._mixed or self._alone_s):
-            return FIRST_TOKENS
+            return LEAST_TOKENS
         step_s = median(self._steps_s)
         costs_s = sorted(max(0.0, seconds - step_s) / tokens for tokens, seconds in self._mixed)
         token_s = costs_s[len(costs_s) // 4] if costs_s else self._alone_s

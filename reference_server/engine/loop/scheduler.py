@@ -168,8 +168,9 @@ class Scheduler:
 
     def _schedule_prefill(self) -> Batch | None:
         """Return the next prefill: prompts in order of arrival, as many as fit into one pass."""
-        unfinished = len(self._waiting) + bool(self._partial)
-        most = self._limit.count_tokens(running=len(self._running) if self._mixes else 0, prompts=unfinished)
+        if self._mixes:
+            return self._fill_pass()
+        most = self._limit.count_tokens(running=0, prompts=1)
         chosen = list(self._partial)
         copies: list[RowCopy] = []
         longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0
@@ -191,16 +192,60 @@ class Scheduler:
         if not chosen:
             return None
         chunk_tokens = most // prompts
+        ends = [min(len(sequence.prompt), sequence.prefilled + chunk_tokens) for sequence in chosen]
+        return self._prefill_until(chosen, ends, copies)
+
+    def _fill_pass(self) -> Batch | None:
+        """Return the next prefill without padding: it ends within a prompt where the limit of its tokens is reached."""
+        left = self._limit.count_tokens(running=len(self._running), prompts=self._count_prompts())
+        chosen: list[Sequence] = []
+        ends: list[int] = []
+        copies: list[RowCopy] = []
+
+        def choose(group: tuple[Sequence, ...]) -> int:
+            """Add sequences with a common prompt; return how many of its tokens are computed."""
+            known = bool(chosen) and chosen[-1].prompt is group[0].prompt
+            end = ends[-1] if known else min(len(group[0].prompt), group[0].prefilled + left)
+            chosen.extend(group)
+            ends.extend([end] * len(group))
+            return 0 if known else end - group[0].prefilled
+
+        if self._partial:
+            left -= choose(self._partial)
+        while self._waiting and len(self._waiting[0]) <= len(self._free):
+            group = self._waiting[0]
+            if chosen and chosen[-1].prompt is group[0].prompt:
+                self._admit(group, chosen[-1].prefilled)
+            elif left > 0:
+                source, length = self._find_cached_prefix(group[0])
+                self._admit(group, length)
+                copies += self._prepare_rows(group, source, length)
+            else:
+                break
+            left -= choose(group)
+        return self._prefill_until(chosen, ends, copies) if chosen else None
+
+    def _count_prompts(self) -> int:
+        """Return the number of unfinished prompts that have a slot, or can have one at once."""
+        free, prompts = len(self._free), 1 if self._partial else 0
+        for group in self._waiting:
+            free -= len(group)
+            if free < 0:
+                break
+            prompts += 1
+        return prompts
+
+    def _prefill_until(self, chosen: list[Sequence], ends: list[int], copies: list[RowCopy]) -> Batch:
+        """Return the batch that takes each prompt to an end; only the last of its prompts may remain unfinished."""
         starts = tuple(sequence.prefilled for sequence in chosen)
-        ends = tuple(min(len(sequence.prompt), sequence.prefilled + chunk_tokens) for sequence in chosen)
         for sequence, end in zip(chosen, ends, strict=True):
             sequence.prefilled = end
-        complete = ends[0] == len(chosen[0].prompt)  # then all are: others join only if they fit
-        self._cache_prompts(chosen if complete else chosen[:1])
-        self._partial = () if complete else tuple(chosen)
-        if complete:
-            self._running += chosen
-        return Batch(True, tuple(chosen), starts, ends, tuple(copies))
+        complete = [sequence for sequence in chosen if sequence.prefilled == len(sequence.prompt)]
+        partial = tuple(sequence for sequence in chosen if sequence.prefilled < len(sequence.prompt))
+        self._cache_prompts([*complete, *partial[:1]])
+        self._partial = partial
+        self._running += complete
+        return Batch(True, tuple(chosen), starts, tuple(ends), tuple(copies))
 
     def _admit(self, group: tuple[Sequence, ...], prefilled: int) -> None:
         self._waiting.popleft()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.model.masks import AttentionMasks
+    from reference_server.engine.model.attention.masks import AttentionMasks
     from reference_server.engine.model.matrices.packed_linear import PackedLinear
 
     PassFunction = Callable[..., torch.Tensor]

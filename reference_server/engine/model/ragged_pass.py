@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from torch.overrides import TorchFunctionMode
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.cpu_attention import attend
+from reference_server.engine.model.attention.few_tokens import attend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq

@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import torch
+from reference_server.engine.model.attention.few_tokens import StepView
+from reference_server.engine.model.attention.masks import AttentionMasks
 from reference_server.engine.model.cache_plan import (
     CACHE_QUANTUM,
     LONG_CONTEXT_QUANTUM,
@@ -15,10 +17,8 @@ from reference_server.engine.model.cache_plan import (
     count_capacity,
     count_rows,
 )
-from reference_server.engine.model.cpu_attention import StepView
 from reference_server.engine.model.forward_pass import ForwardPass, PaddedBatch, trace_pass
 from reference_server.engine.model.kv_cache import CacheView, SlotCache, find_layer_shapes
-from reference_server.engine.model.masks import AttentionMasks
 from reference_server.engine.model.matrices.lm_head import LMHead
 from reference_server.engine.model.model_runner import Stopwatch
 from reference_server.engine.model.ragged_pass import Piece, RaggedPass, arrange

@@ -9,7 +9,7 @@ from reference_server.engine.device import torch
 from reference_server.engine.model.accelerator.attention_choice import choose_attention
 from reference_server.engine.model.accelerator.device_runner import DeviceRunner
 from reference_server.engine.model.accelerator.fused_norms import fuse_norms
-from reference_server.engine.model.masks import AttentionMasks
+from reference_server.engine.model.attention.masks import AttentionMasks
 from reference_server.engine.model.matrices.packed_linear import PackedLinear
 from reference_server.engine.model.own_cache_runner import OwnCacheRunner
 from reference_server.engine.model.runner import Runner

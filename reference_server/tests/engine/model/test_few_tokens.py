@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.cpu_attention import StepView, attend
+from reference_server.engine.model.attention.few_tokens import StepView, attend
 
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.02}
 

@@ -1,0 +1,1 @@
+"""Attention over the key-value cache: masks, and how few tokens attend on a CPU."""
