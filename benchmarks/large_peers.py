@@ -26,7 +26,7 @@ SLOTS: Final = {"cpu": 16}
 DEVICE_SLOTS: Final = 64
 POSITIONS: Final = 3072
 """Of each sequence."""
-CACHE: Final = "6GiB"
+CACHE_GIB: Final = 6
 """For all positions at the shape of Qwen3-0.6B; the system provides the memory of those that are used."""
 START_TIMEOUT_S: Final = 600.0
 USAGE: Final = {"stream_options": {"include_usage": True}}
@@ -86,7 +86,7 @@ def list_peers(checkpoint: Path, folder: Path, programs: PeerPrograms, device: s
     slots = SLOTS.get(device, DEVICE_SLOTS)
     ours = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--device", device, "--slots", str(slots)]
     if device == "cpu":  # all peers are in memory at once, so half of what is free may be too little for the prompts
-        ours += ["--max-model-len", str(POSITIONS), "--cache-memory", CACHE]
+        ours += ["--max-model-len", str(POSITIONS), "--cache-memory", str(CACHE_GIB)]
     peers = [
         Peer(
             OURS,

@@ -73,6 +73,17 @@ class DeploymentMatrix:
     deployments: tuple[Deployment, ...]
     rows: tuple[RequirementComparison, ...]
 
+    @property
+    def caveat(self) -> str:
+        """Why the numbers of the last runs cannot be compared; empty if they judged to the same extent."""
+        extents: dict[str, list[str]] = {}
+        for item in self.deployments:
+            extents.setdefault(item.latest.extent, []).append(self.label(item))
+        if len(extents) < 2:
+            return ""
+        listed = "; ".join(f"{extent}: {', '.join(labels)}" for extent, labels in extents.items())
+        return f"The runs judged to different extents, so their numbers cannot be compared ({listed})."
+
     def label(self, deployment: Deployment) -> str:
         """Return the name of a deployment, and its dialect if the name alone does not identify it."""
         same = sum(other.name == deployment.name for other in self.deployments)

@@ -29,6 +29,7 @@ class DeploymentRun:
     """One run of a deployment: when, with which verdict, and the outcome of each requirement.
 
     version: of the chatproof that judged it. The outcomes are those of its checks and rules.
+    extent: the depth of the run, or "selected" if it judged only what the user named.
     rows: requirements as in results.json, with the first finding at most, and the command that reproduces it.
     """
 
@@ -40,6 +41,7 @@ class DeploymentRun:
     counts: dict[str, int]
     requests: int
     version: str
+    extent: str
     rows: dict[str, dict[str, Any]]
 
 
@@ -103,8 +105,12 @@ def summarize_run(results: dict[str, Any], file: Path) -> DeploymentRun:
     target, run = results["target"], results["run"]
     return DeploymentRun(
         file, target["url"], target["model"], run["started_at"], results["verdict"], results["counts"],
-        run["requests"], results["tool"]["version"], rows,
+        run["requests"], results["tool"]["version"], _find_extent(run), rows,
     )  # fmt: skip
+
+
+def _find_extent(run: dict[str, Any]) -> str:
+    return "selected" if run.get("only") or run.get("topics") else str(run.get("depth", "standard"))
 
 
 def _list_files(sources: Iterable[str]) -> Iterator[tuple[str, Path, Path | None]]:

@@ -23,6 +23,7 @@ MAX_CHANGES: Final = 5
 def write(matrix: DeploymentMatrix) -> str:
     """Return the page: the deployments, what is violated where, the first findings, and the trend of each one."""
     lines = [f"# chatproof: {format_quantity(len(matrix.deployments), 'deployment')}", "", *_deployments(matrix)]
+    lines += ["", code_span(matrix.caveat, LONGEST_COMMAND)] if matrix.caveat else []
     shown = [row for row in matrix.rows if row.is_bad or row.differs]
     lines += ["", "## Violated or different", "", *_outcomes(matrix, shown)]
     for number, deployment in enumerate(matrix.deployments):

@@ -52,7 +52,7 @@ def write(matrix: DeploymentMatrix, pages: Mapping[Path, str] | None = None) -> 
         rows=rows,
         topics=sorted({row["topic"] for row in rows}),
         headline=f"{conformant} of {format_quantity(len(deployments), 'deployment')} conformant.",
-        violated=_describe_violated(matrix),
+        violated=" ".join(filter(None, (_describe_violated(matrix), _plain(matrix.caveat)))),
     )
 
 

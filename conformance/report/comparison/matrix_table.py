@@ -23,6 +23,8 @@ WORDS: Final = {"NOT_EXERCISED": "n/e", "NOT_APPLICABLE": "n/a", "UNTESTABLE": "
 def matrix_tables(matrix: DeploymentMatrix) -> Iterator[Table | Text]:
     """Yield the table of deployments, and that of the requirements with one numbered column for each of them."""
     yield _deployments(matrix)
+    if matrix.caveat:
+        yield Text(sanitize(matrix.caveat), "yellow")
     shown = [row for row in matrix.rows if row.is_bad or row.differs]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("requirement", overflow="fold")

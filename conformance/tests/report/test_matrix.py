@@ -101,6 +101,24 @@ def test_the_cells_are_the_outcomes_of_the_last_runs(folder: Path, bad: dict[str
     assert (("FAIL", last[0][failing]), True) == (rows[failing].cells[0].history, rows[failing].has_changed)
 
 
+@pytest.mark.parametrize(("change", "extent"), [({"depth": "quick"}, "quick"), ({"only": ["stream.*"]}, "selected")])
+def test_every_form_says_that_numbers_of_runs_of_different_extents_cannot_be_compared(
+    tmp_path: Path, fine: dict[str, Any], change: dict[str, Any], extent: str
+) -> None:
+    whole = write(tmp_path / "whole.json", {**fine, "run": {**fine["run"], "depth": "thorough"}})
+    part = write(tmp_path / "part.json", {**fine, "run": {**fine["run"], **change}})
+    expected = f"The runs judged to different extents, so their numbers cannot be compared (thorough: a; {extent}: b)."
+    matrix = matrix_of(f"a={whole}", f"b={part}")
+    assert expected == matrix.caveat
+    console = Console(file=io.StringIO(), width=300)
+    for item in matrix_tables(matrix):
+        console.print(item)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    for text in (printed, matrix_markdown.write(matrix), matrix_page.write(matrix)):
+        assert expected in text
+    assert "" == matrix_of(f"a={whole}", f"b={whole}").caveat
+
+
 def test_what_most_deployments_violate_comes_first(folder: Path) -> None:
     numbers = [sum(cell.outcome in ("FAIL", "WARN") for cell in row.cells) for row in matrix_of(folder).rows]
     assert sorted(numbers, reverse=True) == numbers
