@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.judge.checks.effects.drawn import judge_entries
+from conformance.judge.checks.effects.drawn import judge_choices, judge_entries
 from conformance.judge.logprob_entries import LogprobEntry
+from conformance.proof.editing.responses import with_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from conformance.tests.conftest import Good
 
 LISTED = 20
+HOT = "cold-and-hot", "hot"
 
 
 def draw(rng: Random, temperature: float, *, top_k: int = 1000, min_p: float = 0.0, tokens: int = 0) -> Iterator[Any]:
@@ -59,3 +63,20 @@ def test_a_model_that_is_certain_shows_nothing() -> None:
     item = {"token": "a", "logprob": 0.0, "bytes": None}
     entry = LogprobEntry("/0", {**item, "top_logprobs": [item]})
     assert list(judge_entries("cool", {"temperature": 0.45}, [entry] * 80)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"), [(["a", *"bbbbbbb"], 1), (list("bbbbbbbb"), 1), (list("abbbbbbc"), 0), (list("abb"), 0)]
+)
+def test_equal_choices_are_a_fault_unless_there_are_few(
+    read_good: Callable[[str], Good], texts: list[str], found: int
+) -> None:
+    hot = next(
+        exchange for (name, step), exchange in read_good("mindie-2.3").exchanges.items() if (name, step[:3]) == HOT
+    )
+    choices = [
+        {**choice, "message": {**choice["message"], "content": text}}
+        for choice, text in zip(hot.json["choices"], texts, strict=False)
+    ]
+    changed = with_json(hot, {**hot.json, "choices": choices})
+    assert found == len(list(judge_choices(changed)))

@@ -34,6 +34,9 @@ SIGMAS: Final = 4.3
 """By how many standard deviations the sum must differ: chance does it in one of 60,000 runs."""
 ENOUGH: Final = 9.0
 """The least variance of a number of tokens that is nearly normal."""
+FEWEST_CHOICES: Final = 4
+BY_CHANCE: Final = 1e-5
+"""The probability of equal choices below which chance does not explain them."""
 SHARE: Final = 0.25
 """By which share of itself 1 / T must differ, more than rounding explains."""
 
@@ -89,8 +92,12 @@ def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], co
             continue
         if reasons := [reason for exchange in (*known, *drawn) if (reason := why_unanswered(exchange))]:
             raise NotObserved(reasons[0])
-        _require_raw_numbers(known, drawn)
+        same = [finding for exchange in drawn for finding in judge_choices(exchange)]
+        yield from same
         judged = True
+        if same:
+            continue
+        _require_raw_numbers(known, drawn)
         entries = (entry for exchange in drawn for entry in all_entries(exchange))
         yield from judge_entries(part, drawn[0].request_json, entries)
     if not judged:
@@ -116,6 +123,26 @@ def judge_entries(part: str, sent: Mapping[str, Any], entries: Iterable[LogprobE
             f"{total.tokens} tokens as likely as at temperature {temperature:g}",
             f"{kind} ones, by {abs(score):.1f} standard deviations",
         )
+
+
+def judge_choices(exchange: Exchange) -> Iterator[Finding]:
+    """Yield a finding if all choices, or all but the first, are the same text although others are nearly certain."""
+    texts = [choice.content for choice in exchange.choices.values()]
+    same = texts[1:]
+    if len(same) < FEWEST_CHOICES or not same[0] or len(set(same)) > 1:
+        return
+    temperature = exchange.request_json["temperature"]
+    chance = math.prod(_greatest_share(entry, temperature) for entry in first_entries(exchange)) ** (len(same) - 1)
+    if chance < BY_CHANCE:
+        yield Finding(f"/{exchange.step}/choices", f"several texts at temperature {temperature:g}", repr(same[0])[:120])
+
+
+def _greatest_share(entry: LogprobEntry, temperature: float) -> float:
+    """Return the probability of the likeliest token among the alternatives, or that of the token without any."""
+    weights = [math.exp(value / temperature) for value in _listed(entry).values()]
+    if len(weights) > 1:
+        return max(weights) / sum(weights)
+    return math.exp(entry.logprob) if LEAST < entry.logprob <= 0 else 1.0
 
 
 def _require_raw_numbers(known: Sequence[Exchange], drawn: Sequence[Exchange]) -> None:
