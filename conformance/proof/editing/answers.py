@@ -43,6 +43,16 @@ def edit_choice(exchange: Exchange, edit: Edit) -> Exchange:
     return edit_answer(exchange, lambda answer: edit(answer["choices"][0]))
 
 
+def edit_every_choice(exchange: Exchange, edit: Edit) -> Exchange:
+    """Edit each choice of a plain answer; a response without choices stays as it is."""
+
+    def edit_all(answer: dict[str, Any]) -> None:
+        for choice in answer.get("choices", ()):
+            edit(choice)
+
+    return edit_answer(exchange, edit_all)
+
+
 def edit_message(exchange: Exchange, edit: Edit) -> Exchange:
     """Edit the message of the first choice of a plain answer."""
     return edit_choice(exchange, lambda choice: edit(choice["message"]))

@@ -68,7 +68,7 @@ def images_are_reversed(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda _: "Blue, then green, then red.")
 
 
-@mutant("media.places-as-shown")
+@mutant("media.places-as-shown", steps="place-*")
 def images_are_mirrored(exchange: Exchange) -> Exchange:
     """Left and right of images are exchanged."""
     return edit_text(exchange, lambda _: "Top right." if exchange.step == "place-top-left" else "Bottom left.")

@@ -63,7 +63,7 @@ def object_is_introduced(exchange: Exchange) -> Exchange:
     return _with_text(exchange, 'Here it is: {"name": "Anna", "age": 30}')
 
 
-@mutant("structured.schemas-taken", steps="usual-defined")
-def definitions_are_unknown(exchange: Exchange) -> Exchange:
-    """A schema with references into `definitions` is refused."""
+@mutant("structured.schemas-taken")
+def usual_schemas_are_refused(exchange: Exchange) -> Exchange:
+    """A schema with usual keywords is refused."""
     return refuse(exchange, 400)

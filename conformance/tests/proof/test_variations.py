@@ -65,7 +65,7 @@ MAY_BE_UNEXERCISED = {
     },
     "call-arguments-closed-where-cut": {"finish.length-when-call-cut"},
     "odd-orders-of-messages-refused": {"prompt.any-order-survived"},
-    "biases-limited": {"effects.bans-heeded"},
+    "biases-limited": {"effects.bans-heeded", "effects.moderate-bias-heeded"},
     "penalties-in-logprobs": {"effects.penalties-whole"},
     "three-events-a-segment": {"http.coded-stream-in-time", "http.large-stream-in-time"},
     "streams-of-one-choice": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import edit_choice, edit_text
+from conformance.proof.editing.answers import edit_choice, edit_every_choice, edit_text
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -44,18 +44,5 @@ def low_temperature_is_high(exchange: Exchange) -> Exchange:
 @mutant("effects.temperatures-in-order", steps="*")
 def temperatures_are_inverted(exchange: Exchange) -> Exchange:
     """Low temperatures vary answers, and high ones do not."""
-    return edit_text(exchange, lambda _: exchange.step if exchange.step.startswith("cold") else "Once")
-
-
-def _choose_first(choice: dict[str, Any]) -> None:
-    """Let every token be the likeliest of ten, two nats ahead of the others."""
-    for entry in choice["logprobs"]["content"]:
-        others = [{"token": f"w{at}", "logprob": -4.0, "bytes": None} for at in range(9)]
-        first = {"token": entry["token"], "logprob": -2.0, "bytes": entry["bytes"]}
-        entry |= {"logprob": -2.0, "top_logprobs": [first, *others]}
-
-
-@mutant("effects.drawn-as-likely", steps="[cha]*")
-def unlikely_tokens_are_never_drawn(exchange: Exchange) -> Exchange:
-    """At every temperature the likeliest token is chosen."""
-    return edit_choice(exchange, _choose_first)
+    text = exchange.step if exchange.step.startswith("cold") else "Once"
+    return edit_every_choice(exchange, lambda choice: choice["message"].update(content=text))
