@@ -1,4 +1,4 @@
-"""The number of prompt tokens in a pass, so that running sequences wait at most twice as long as usual for a token."""
+"""The number of prompt tokens in a pass, so that next to one prompt a token takes at most twice as long as usual."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 LEAST_TOKENS: Final = 32
 """Also the most while nothing was measured. On two cores they take about as long as a step."""
 GROWTH: Final = 2
-"""How many times as many tokens a pass may have as the largest one that was measured."""
+"""How many times as many tokens a pass may have as the largest one that was measured next to running sequences."""
 MORE_TIME: Final = 0.75
 """How much longer a step may take because of a prompt, as a share of its usual time."""
 MEASUREMENTS: Final = 7

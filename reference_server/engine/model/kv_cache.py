@@ -82,9 +82,9 @@ def _allocate_zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.de
     pages would have a similar effect: a few tokens in a row of the cache would take 2 MiB of the keys and the values of
     each layer.
     """
-    if device.type != "cpu":
-        return torch.zeros(shape, dtype=dtype, device=device)
     size = math.prod(shape) * dtype.itemsize
+    if device.type != "cpu" or not size:
+        return torch.zeros(shape, dtype=dtype, device=device)
     try:
         memory = mmap.mmap(-1, size, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}))
     except (OSError, ValueError, OverflowError) as error:

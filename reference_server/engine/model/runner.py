@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PROMPT_QUANTUM = 16
 DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compiled; reads a fifth less than 64
 MOST_READ_IN_VAIN = 1024
-"""Positions of all rows: more take longer than a graph saves, at the shape of Qwen3-0.6B on two cores."""
+"""Positions of all rows: more take longer than a graph saves, by an estimate for the shape of Qwen3-0.6B."""
 LARGE_EXAMPLES = 3, 1
 """Rows of the steps with which the graph of a model that is not small is traced and compared."""
 LOGITS_BLOCK = 32  # tokens; the logits of a whole prompt can be larger than the model, and other requests wait

@@ -82,6 +82,7 @@ def tokens_are_drawn_as_likely_as_they_are(exchanges: Mapping[str, Exchange], co
 
     Judged only if log-probabilities are computed without the temperature: those of the first token are the same at each
     one. Above 1 a filter that the server has by default may explain likelier tokens, unless the request sets top_k.
+    Choices that are all the same text are reported in any case, if others are nearly certain.
     """
     parts = {step.name: step.part for step in context.scenario.steps}
     known = [exchange for name, exchange in exchanges.items() if parts[name] == KNOWN]
