@@ -178,9 +178,11 @@ def faults_of(table: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
 def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the differences between two kill tables, one per line.
 
-    The scenarios that show a fault do not count, nor do checks that detect it in addition. For a flaky fault any check
-    of the same strength is enough, because which request meets a disconnected client or concurrent requests differs
-    from run to run. What is observed of a variation may differ: its false positives are counted, not listed here.
+    The scenarios that show a fault do not count, nor do checks that detect it in addition. One of the earlier checks is
+    enough, if the fault is detected as strongly: which of two requests another check blames may differ from run to run.
+    For a flaky fault any check of the same strength is enough, because which request meets a disconnected client or
+    concurrent requests differs. What is observed of a variation may differ: its false positives are counted, not listed
+    here.
     """
     old, new = before["faults"], after["faults"]
     differences = [f"{name}: removed" for name in old if name not in new]
@@ -195,9 +197,8 @@ def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if field == "killed_by":
-        return after.get("benign", False) or _is_detected_as(
-            before[field], after[field], flaky=before.get("flaky", False)
-        )
+        same = before.get("flaky", False) or before[field].items() & after[field].items()
+        return after.get("benign", False) or bool(same and _is_as_strong(before[field], after[field]))
     return field in ("shown_by", "others", "flaky") or bool(before.get(field) == after[field])
 
 

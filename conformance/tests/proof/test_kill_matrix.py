@@ -94,7 +94,16 @@ def test_a_flaky_fault_must_be_detected_with_the_same_strength_by_any_check() ->
     none = to_data(KillMatrix((fault("crowd"),), (), {}))
     assert [[], []] == [compare_tables(before, after) for after in (more, others)]
     assert [1, 1] == [len(compare_tables(before, after)) for after in (less, none)]
-    assert 1 == len(compare_tables(more, before))
+    assert [] == compare_tables(more, before)
+
+
+def test_a_fault_must_be_detected_as_strongly_by_one_of_the_earlier_checks() -> None:
+    before = to_data(KillMatrix((fault("usual", a="M", b="M", c="S"),), (), {}))
+    fewer, weaker, others, none = (
+        to_data(KillMatrix((fault("usual", **killers),), (), {}))
+        for killers in ({"b": "M"}, {"b": "S", "c": "S"}, {"d": "M"}, {})
+    )
+    assert [0, 1, 1, 1] == [len(compare_tables(before, after)) for after in (fewer, weaker, others, none)]
 
 
 def test_what_is_observed_of_a_variation_may_change() -> None:
