@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 NOT_JSON: Final = "the example is not JSON"
 UNREAD: Final = "a sentence that binds, and that no reader understands"
+_NAMES: Final = re.compile(r"`[^`]*`|\*\*[^*]*\*\*|\w+_\w+")
+"""Names of fields, whose words say nothing about the sentence, such as `response_format`."""
 _EXAMPLE: Final = re.compile(
     r"\b(?:examples?|e\.g|for instance|such as|may|might|could|can)\b|示例|例如", re.IGNORECASE
 )
@@ -99,7 +101,7 @@ def _printed(passage: Passage, previous: str) -> Iterator[PrintedAnswer | Unread
     is_code = passage.kind == "code"
     words = previous if is_code else passage.text
     for printed in read_block(passage.text) if is_code else read_inline(passage.text):
-        titles = [*passage.headings] if is_code else [passage.text, *passage.headings]
+        titles = [*passage.headings] if is_code else [_NAMES.sub(" ", passage.text), *passage.headings]
         part = _part_of(printed, words, titles)
         if part is None:
             continue

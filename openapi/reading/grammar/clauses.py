@@ -43,6 +43,8 @@ _WEAK_HINT: Final = re.compile(
     r"|取值|固定|最多|最少|超过|以内|介于",
     re.IGNORECASE,
 )
+_LISTED: Final = re.compile(r"`[^`]+`\s*(?:,|\||/|or\b|或)\s*(?:or\s+)?`|`\s*\{|\{\s*\"")
+"""Values in code, one after another, or an object of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def may_hold_fact(text: str, *, thorough: bool = False) -> bool:
     thorough: whether words count that prose without a fact often contains, too.
     """
     words = normalize(text)
-    return bool(_FACT_HINT.search(words) or (thorough and _WEAK_HINT.search(words)))
+    return bool(_FACT_HINT.search(words) or (thorough and (_WEAK_HINT.search(words) or _LISTED.search(text))))
 
 
 def read_text(text: str, name: str) -> ParsedText:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar import fields, limits, notes, ranges, types, values
 from openapi.reading.grammar.quantities import amounts, elements
 from openapi.reading.grammar.quantities.number_words import write_digits
 from openapi.reading.grammar.rule import Preceding
@@ -23,6 +23,7 @@ RULES: Final[tuple[GrammarRule, ...]] = (
     *limits.RULES,
     *amounts.RULES,
     *elements.RULES,
+    *fields.RULES,
     *notes.RULES,
 )
 

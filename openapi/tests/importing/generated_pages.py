@@ -34,6 +34,11 @@ class DrawnPage:
     """A sentence that no reader understands."""
 
 
+MESSAGES: Final = (
+    "The conversation. Each has a `role` (`system`, `user` or `assistant`) and a `content` string.",
+    "The turns so far. Every message is an object with `role` (one of `system`, `user`, `assistant`) and `content` "
+    "(string, required).",
+)
 BODIES: Final[tuple[dict[str, Any], ...]] = (
     {"error": {"message": "TEXT"}},
     {"error": {"message": "TEXT", "type": "bad_request", "code": "E17"}},
@@ -67,7 +72,7 @@ def draw_page(chance: Random) -> DrawnPage:
     page = DrawnPage(
         parameters=[
             DrawnParameter("model", "string", True, "Which model answers.", {}),
-            DrawnParameter("messages", "array of objects", True, "The conversation.", {}),
+            DrawnParameter("messages", "array of objects", True, chance.choice(MESSAGES), {}),
             *chance.sample(_draw_parameters(chance), chance.randint(2, 5)),
         ],
         binding=chance.choice(BINDING),
@@ -113,7 +118,7 @@ def _draw_answer(chance: Random) -> dict[str, Any]:
 
 def write_markdown(page: DrawnPage, chance: Random) -> str:
     """Write a page of Markdown."""
-    parameters = chance.choice((_table, _list, _headings))(page.parameters)
+    parameters = chance.choice((_table, _list, _headings, _paragraphs, _emphasized, _bare, _clauses))(page.parameters)
     sections = [
         "# Merlin",
         f"## Request parameters\n\n{parameters}",
@@ -167,6 +172,35 @@ def _list(parameters: list[DrawnParameter]) -> str:
         f"- `{one.name}` ({one.kind}, {'required' if one.required else 'optional'}): {_words(one)}"
         for one in parameters
     )
+
+
+def _paragraphs(parameters: list[DrawnParameter]) -> str:
+    return "\n\n".join(
+        f"**{one.name}** ({one.kind}, {'required' if one.required else 'optional'}) {_words(one)}" for one in parameters
+    )
+
+
+def _emphasized(parameters: list[DrawnParameter]) -> str:
+    return "\n".join(
+        f"- `{one.name}` *{one.kind}*{' **Required**' if one.required else ''}\n  {_words(one)}" for one in parameters
+    )
+
+
+def _bare(parameters: list[DrawnParameter]) -> str:
+    return "\n".join(
+        f"* **{one.name}** {one.kind}, {'required' if one.required else 'optional'}. {_words(one)}"
+        for one in parameters
+    )
+
+
+def _clauses(parameters: list[DrawnParameter]) -> str:
+    entries = []
+    for one in parameters:
+        default = "" if one.default is None else f", defaults to {json.dumps(one.default)}"
+        clause = f", {one.says[0].lower()}{one.says[1:].rstrip('.')}" if one.keywords else ""
+        words = "" if one.keywords else f". {one.says}"
+        entries.append(f"- `{one.name}` *{one.kind}*{', required' if one.required else ''}{clause}{default}{words}")
+    return "\n".join(entries)
 
 
 def _headings(parameters: list[DrawnParameter]) -> str:

@@ -93,6 +93,18 @@ def test_what_a_page_prints_fits_and_nothing_else_is_demanded(drawn: tuple[Drawn
             assert [] != list(validator.problems("ChatCompletion", {**page.answer, name: []}))
 
 
+def test_the_fields_of_messages_are_those_of_the_sentence(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    _, contract, _ = drawn
+    validator = Validator(contract)
+
+    def accepts(*messages: dict[str, Any]) -> bool:
+        return [] == list(validator.request_problems({"model": "m", "messages": list(messages)}))
+
+    assert [True] * 3 == [accepts({"role": role, "content": "Hi."}) for role in ("system", "user", "assistant")]
+    assert [False] * 2 == [accepts({"role": role, "content": "Hi."}) for role in ("developer", "tool")]
+    assert [False] * 2 == [accepts({"role": "user", "content": one}) for one in (1, [{"type": "text", "text": "Hi."}])]
+
+
 def response_rows(contract: Contract) -> list[Any]:
     rows = contract.requirements.values()
     return [row for row in rows if row.source.partition("#")[2].startswith("response/")]

@@ -236,3 +236,13 @@ def test_a_page_without_parameters_is_one_line(name: str) -> None:
         read_page(BAD[name].encode(), "page.md")
     assert str(caught.value).startswith("page.md: line 1: no table of parameters: expected ")
     assert "\n" not in str(caught.value)
+
+
+def test_json_in_the_line_of_a_parameter_is_no_answer(tmp_path: Path) -> None:
+    page = (
+        "# Wren\n\n## Request\n\n- `model` (string, required)\n- `messages` (array, required)\n"
+        '- `response_format` (object, optional) `{"type": "text"}` or `{"type": "json_object"}`\n'
+    )
+    contract, todos = imported(page, tmp_path, "page.md")
+    assert "type" not in contract.schemas["ChatCompletion"]["properties"]
+    assert ["response_format (line 7)"] == [todo.partition(":")[0] for todo in todos]

@@ -167,3 +167,22 @@ def test_common_wordings_are_read(kind: str, words: str, expected: dict[str, str
 def test_an_amount_of_something_that_the_type_does_not_have_is_left_to_a_person(kind: str, words: str) -> None:
     fact = fact_of(words, kind)
     assert ({}, (words,)) == (limits_of(fact), fact.unread)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("array of strings", ({"items": "[0, 4]"}, ())),
+        ("string or array of strings", ({"items": "[0, 4]"}, ())),
+        ("integer", ({"range": "(-∞, 4]"}, ())),
+        ("string", ({}, ("Not more than 4",))),
+        ("boolean", ({}, ("Not more than 4",))),
+    ],
+)
+def test_an_amount_without_a_unit_limits_what_the_type_counts(
+    kind: str, expected: tuple[dict[str, str], tuple[str, ...]]
+) -> None:
+    page = f"### Request\n\n| Name | Type | Description |\n|---|---|---|\n| thing | {kind} | Not more than 4. |\n"
+    page += "| other | string | x |\n"
+    facts = {fact.path: fact for fact in read_facts(read_page(page.encode(), "page.md"), strict=False).facts}
+    assert expected == (limits_of(facts["thing"]), facts["thing"].unread)

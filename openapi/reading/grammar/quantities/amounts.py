@@ -215,6 +215,8 @@ def _states_types(statement: Statement, at: str) -> bool:
 def _settled(statement: Statement, types: set[str]) -> str | None:
     """Return the attribute of a statement for a value of these types; None if it fits none of them."""
     attribute = statement.attribute
+    if attribute == "range" and types and not types & _NUMERIC:
+        return "items" if "array" in types and _counts(statement.value) else None
     if (
         attribute == "length"
         and types == {"array"}
@@ -228,6 +230,12 @@ def _settled(statement: Statement, types: set[str]) -> str | None:
     if "array" in types:
         return "items"
     return "range" if types and types <= _NUMERIC else None
+
+
+def _counts(values: Sequence[Interval]) -> bool:
+    """Return whether intervals without a unit can limit a number of elements."""
+    bounds = [bound for one in values for bound in (one.low, one.high) if bound is not None]
+    return all(not isinstance(bound, str) and bound >= 0 and bound == int(bound) for bound in bounds)
 
 
 def _has_unit(text: str, attribute: str) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Final
 
 from bs4.element import NavigableString, PreformattedString, Tag
 
-from openapi.reading.grammar.types import parse_types
 from openapi.reading.pages.columns import NO_PART, detect_part
-from openapi.reading.pages.entries.signature import REQUIRED, make_row, split_words
+from openapi.reading.pages.entries.described_name import DescribedName, parse_entry
+from openapi.reading.pages.entries.signature import make_row
 from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings, nested_inlines, position_of
-from openapi.reading.pages.names import PATH, parse_name
+from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.row import Item, UnreadPassage
 from openapi.reading.pages.unsupported_lists import announces_unsupported
 
@@ -25,16 +24,8 @@ if TYPE_CHECKING:
     from openapi.reading.pages.headings import Heading, Position
     from openapi.reading.pages.row import Part, TableRow
 
-    Entry = tuple[int, Position, re.Match[str]]  # the nesting of a list entry, its position, and its words
+    Entry = tuple[int, Position, DescribedName]  # the nesting of a list entry, its position, and its words
 
-_BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]|<[^>]+>|_[^_]+_|\*[^*]+\*|`[^`]+`"
-_MARKED: Final = rf"(?:`\*\*|`|\*\*|__|)\s*:?\s*(?P<brackets>(?:{_BRACKETS})(?:\s*(?:{_BRACKETS}))*)"
-_ENTRY: Final = re.compile(
-    rf"(?P<mark>\*\*`|`|\*\*|__|)(?P<name>{PATH}){_MARKED}?\s*(?P<end>:|[-–—](?=\s|$)|$)\s*(?P<rest>.*)", re.DOTALL
-)
-_UNSEPARATED: Final = re.compile(  # a marked name and its type, directly followed by a sentence
-    rf"(?P<mark>\*\*`|`|\*\*|__)(?P<name>{PATH}){_MARKED}\s+(?P<end>)(?P<rest>[^\W\d_a-z].*)", re.DOTALL
-)
 _LISTS: Final = ("ul", "ol")
 _NAMES: Final = ("code", "strong", "b", "kbd", "tt")  # tags that mark the name of a parameter
 _EMPHASIS: Final = ("em", "i")  # tags that mark its type
@@ -59,8 +50,8 @@ def read_name_lists(
         part = detect_part((), enclosing_headings(_before(headings, described), position), "")
         if part is not None:
             yield from _rows(part, described)
-        elif any(_is_typed(match["brackets"]) for _, _, match in described):
-            yield position, UnreadPassage(position[0], NO_PART, " ".join(match["name"] for _, _, match in described))
+        elif any(entry.is_typed for _, _, entry in described):
+            yield position, UnreadPassage(position[0], NO_PART, " ".join(entry.name for _, _, entry in described))
 
 
 def _above(headings: Sequence[Heading]) -> list[Heading]:
@@ -75,14 +66,14 @@ def _before(headings: Sequence[Heading], entries: Sequence[Entry]) -> list[Headi
 
 def _entries(tokens: Sequence[Token]) -> Iterator[Entry]:
     for depth, opening, token in nested_inlines(tokens):
-        if token.map and opening.type == "paragraph_open" and (match := _match(token.content)):
-            yield depth, (token.map[0] + 1, 0), match
+        if token.map and opening.type == "paragraph_open" and (entry := parse_entry(token.content)):
+            yield depth, (token.map[0] + 1, 0), entry
 
 
 def _entries_of_html(soup: BeautifulSoup) -> Iterator[Entry]:
     for tag in soup.find_all("li"):
-        if isinstance(tag, Tag) and tag.find_parent(_OTHERS) is None and (match := _match(_own_words(tag))):
-            yield len(tag.find_parents(_LISTS)), position_of(tag), match
+        if isinstance(tag, Tag) and tag.find_parent(_OTHERS) is None and (entry := parse_entry(_own_words(tag))):
+            yield len(tag.find_parents(_LISTS)), position_of(tag), entry
 
 
 def _own_words(entry: Tag) -> str:
@@ -105,34 +96,12 @@ def _own_words(entry: Tag) -> str:
     return " ".join(words.split())
 
 
-def _match(words: str) -> re.Match[str] | None:
-    """Return the parts of an entry; None for one that does not begin with a marked or typed name."""
-    match = _ENTRY.fullmatch(words)
-    if match and "`" in (match["brackets"] or "") and not _is_typed(match["brackets"]):
-        return None  # two names, not a name and its type
-    if match and (match["mark"] or _is_typed(match["brackets"])) and (match["end"] or match["brackets"]):
-        return match
-    match = _UNSEPARATED.fullmatch(words)
-    return match if match and _is_typed(match["brackets"]) else None
-
-
-def _is_typed(brackets: str | None) -> bool:
-    words = _inside(brackets)
-    return any(parse_types(word) or REQUIRED.fullmatch(word) for word in words)
-
-
-def _inside(brackets: str | None) -> list[str]:
-    """Return the words in brackets."""
-    groups = re.findall(_BRACKETS, brackets or "")
-    return [word.strip(" `*_") for group in groups for word in split_words(group[1:-1]) if word.strip(" `*_")]
-
-
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
     path: tuple[str, ...] = ()
     depths: list[int] = []
-    for depth, position, match in entries:
+    for depth, position, entry in entries:
         line = position[0]
-        written = parse_name(match["name"])
+        written = parse_name(entry.name)
         if written is None:
             continue
         while depths and depths[-1] >= depth:
@@ -141,6 +110,5 @@ def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, Tabl
         own = written.path if len(written.path) == 1 else written.path[-1:]
         path = (*path, *own) if depths or len(written.path) == 1 else written.path
         depths.append(depth)
-        words = _inside(match["brackets"])
-        text = " ".join(match["rest"].split())
-        yield position, make_row(part, path, line, words, [Item(text, 0, line)] if text else [])
+        prose = [Item(entry.text, 0, line)] if entry.text else []
+        yield position, make_row(part, path, line, entry.signature, prose)
