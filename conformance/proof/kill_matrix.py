@@ -179,7 +179,7 @@ def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     """Return the differences between two kill tables, one per line.
 
     The scenarios that show a fault do not count, nor do checks that detect it in addition. One of the earlier checks is
-    enough, if the fault is detected as strongly: which of two requests another check reports on may differ from run to run.
+    enough, if the fault is detected as strongly: on which of two requests another check reports may differ.
     For a flaky fault any check of the same strength is enough, because which request meets a disconnected client or
     concurrent requests differs. What is observed of a variation may differ: its false positives are counted, not listed
     here.
