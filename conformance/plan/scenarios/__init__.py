@@ -15,7 +15,7 @@ from conformance.plan.scenarios import (
     undeclared_capabilities,
     written,
 )
-from conformance.plan.scenarios.combinations import pairs, tasks, values_together
+from conformance.plan.scenarios.combinations import forms, pairs, tasks, values_together
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -39,4 +39,4 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )
-    return tuple(fitting.complete(scenarios, narrowed))
+    return tuple(fitting.complete((*scenarios, *forms.generate(scenarios, narrowed)), narrowed))
