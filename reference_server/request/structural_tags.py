@@ -78,7 +78,9 @@ class _Writer:
             begin = tag.get("begin") if isinstance(tag, dict) else None
             if not isinstance(begin, str):
                 raise _invalid("expected tags with a begin, a schema or content, and an end")
-            trigger = next((text for text in triggers if isinstance(text, str) and text and begin.startswith(text)), None)
+            trigger = next(
+                (text for text in triggers if isinstance(text, str) and text and begin.startswith(text)), None
+            )
             if trigger is None:
                 raise _invalid(f"no trigger matches the beginning {quote(begin)}: add one")
             if trigger not in opened:

@@ -32,7 +32,9 @@ def arrange(messages: Sequence[Message]) -> list[Message]:
     identifiers = iter(range(1, 1000))
     for user, answer in zip_longest(users[:-1] if len(users) > len(answers) else users, answers):
         turns.append(user or QUESTION)
-        turns += _answer(answer, identifiers, results, legacy) if answer else [{"role": "assistant", "content": "Hello!"}]
+        turns += (
+            _answer(answer, identifiers, results, legacy) if answer else [{"role": "assistant", "content": "Hello!"}]
+        )
     return [*turns, users[-1] if len(users) > len(answers) else QUESTION]
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.plan.scenarios.combinations.schema_forms import ITEM, UNIONS, list_inner
 from openapi.contract.contract import Keyword
-from openapi.description.schema_forms import ITEM, UNIONS, list_inner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.plan.scenarios.combinations.schema_forms import Form, SchemaForms
     from openapi.contract.contract import Parameter
-    from openapi.description.schema_forms import Form, SchemaForms
     from openapi.schema.json_schema import Schema
 
 STRENGTHS: Final = (Keyword.MAY, Keyword.SHOULD, Keyword.MUST)
+NULLS: Final = ("type:null", "=null")
 MEDIA: Final = "media"
 IMAGE: Final = "image"
 USER: Final = "user"
@@ -23,21 +24,21 @@ USER: Final = "user"
 def find_level(parameter: Parameter, form: Form, pointer: str, forms: SchemaForms) -> Keyword:
     """Return the requirement level for accepting a form.
 
-    A member of an enum is as open as those that probes test. What is inside of a value is at most a SHOULD. A model
-    may lack every kind of media but images in messages of the user, and a server what a mere id refers to.
+    A value of an enum is as open as those that probes test. What is inside of a value is at most a SHOULD, and
+    so is a value without effect of a parameter that the server lacks. A model may lack every kind of media but images
+    in messages of the user, and a server what a mere id refers to.
     """
     path = list(_walk(form, pointer, forms))
-    refers = any(_is_reference(schema) for schema in path) and form[-1] != "type:null"
+    refers = any(_is_reference(schema) for schema in path) and form[-1] not in NULLS
     is_media = parameter.capability == MEDIA or any(schema.get("x-capability") == MEDIA for schema in path)
     if refers or (is_media and not _is_image_of_user(path)):
         return Keyword.MAY
-    if form and form[-1] in ("type:null", "=null") and len(form) == 1:
-        return parameter.null.keyword
     is_inside = any(step.startswith((".", ITEM)) for step in form)
-    levels = [parameter.acceptance("enum")]
-    if form and form[-1].startswith("="):
+    is_null = not is_inside and form[-1] in NULLS
+    levels = [parameter.null.keyword if is_null else parameter.acceptance("enum")]
+    if form[-1].startswith("=") and not is_null:
         levels += [probe.keyword for probe in parameter.probes if probe.expect == "accept" and not is_inside]
-    if is_inside:
+    if is_inside or parameter.lacking:
         levels.append(Keyword.SHOULD)
     return min(levels, key=STRENGTHS.index)
 

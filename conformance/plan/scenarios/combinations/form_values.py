@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.media import HOST, TYPES, read_media
+from conformance.plan.scenarios.combinations.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
 from conformance.plan.scenarios.combinations.tasks import CODE, WEATHER
-from openapi.description.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi.description.schema_forms import Form, SchemaForms
+    from conformance.plan.scenarios.combinations.schema_forms import Form, SchemaForms
     from openapi.schema.json_schema import Schema
 
 SCHEMA: Final = WEATHER["function"]["parameters"]  # type: ignore[index]
@@ -115,7 +115,9 @@ class FormValues:
         elif step.startswith(UNIONS):
             if "properties" in schema:
                 needed = self._forms.resolve(inner)[1].get("required", [])
-                yield from self._object(pointer, {**schema, "required": [*schema.get("required", []), *needed]}, {}, name)
+                yield from self._object(
+                    pointer, {**schema, "required": [*schema.get("required", []), *needed]}, {}, name
+                )
             else:
                 yield from self.write(inner, rest, around, name)
         elif step == ITEM:
@@ -156,7 +158,8 @@ class FormValues:
             value = dict(fields)
             for field in dict.fromkeys([*schema.get("required", []), *more]):
                 if field not in value and f".{field}" in own:
-                    value[field] = next(self.write(own[f".{field}"], (), name, field), None)
+                    for simplest in islice(self.write(own[f".{field}"], (), name, field), 1):
+                        value[field] = simplest
             yield self._with_matching_data(own, value)
 
     def _with_matching_data(self, own: Mapping[str, str], value: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 ABSENT: Final = object()
 TEXT: Final = "content"
-"""The field in which a text gives way to parts."""
+"""The field in which a string gives way to parts."""
 
 
 def merge(one: Any, other: Any) -> Any:

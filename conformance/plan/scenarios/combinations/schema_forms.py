@@ -1,6 +1,6 @@
 """List the forms that a schema allows, and tell which of them a value has.
 
-A form is a path through the schema: a branch of a union, a member of an enum, one of several types, or a field. Two
+A form is a path through the schema: a branch of a union, a value of an enum, one of several types, or a field. Two
 requests with the same forms may have different values. A server may still handle each form in code of its own.
 """
 
@@ -113,7 +113,7 @@ def list_inner(schema: Schema, pointer: str) -> Iterator[tuple[str, str]]:
 
 
 def is_type(value: Any, kind: str) -> bool:
-    """Return whether a value has a type of JSON Schema. A boolean is no number, and 1.0 is an integer."""
+    """Return whether a value has a type of JSON Schema. Booleans are not numbers, and 1.0 is an integer."""
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, TYPES[kind]) or (kind == "integer" and isinstance(value, float) and value.is_integer())
