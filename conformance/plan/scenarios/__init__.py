@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.plan.scenarios import (
     boundaries,
+    client_headers,
     defaults,
     fitting,
     greedy_bounds,
@@ -29,6 +30,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
     together = values_together.generate(alone, narrowed)
     scenarios = (
         *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
+        *client_headers.generate(narrowed),
         *printed_requests.generate(narrowed),
         *values_together.replace_shared(alone, together),
         *together,

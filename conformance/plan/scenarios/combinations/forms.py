@@ -111,8 +111,8 @@ def _scenarios(
 ) -> Iterator[Scenario]:
     """Yield the request with all values of a pack, and one for each of the values that are merged in them."""
     packed = {value.parameter: value for value in pack}
-    streams = number % 2 == 0
     alone = [value for value in values if (item := packed.get(value.parameter)) and value.forms <= item.forms]
+    streams = len(alone) > 1 and number % 2 == 0
     subjects = [_subject(value, writer) for value in alone]
     keyword = Keyword.SHOULD if pack[0].keyword is not Keyword.MAY else Keyword.MAY
     fields = {value.parameter: value.value for value in pack}
