@@ -26,6 +26,7 @@ def list_conditions(assertion: Assertion, contract: Contract) -> Iterator[Condit
     scenario, step = assertion.scenario, assertion.step
     subject = scenario.subject_of(step)
     form = _form(step)
+    is_shared = bool(scenario.also or scenario.unless_answered)
     yield "request", form, step.method, step.path
     yield "expected", form, step.expect
     yield "credentials", step.credentials
@@ -42,7 +43,7 @@ def list_conditions(assertion: Assertion, contract: Contract) -> Iterator[Condit
     if subject is not None and step.expect == "refusal":
         yield "violation", subject.requirement.rpartition(".")[2]  # without the parameter: `maximum-outside`
         yield "refused parameter", subject.parameter
-    elif step.expect != "refusal" and not (scenario.also and step.streams):  # values together show what any stream does
+    elif step.expect != "refusal" and not (is_shared and step.streams):  # values together show what any stream does
         yield from _conditions_of_body(step, form, contract)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llguidance.gbnf_to_lark import any_to_lark
 
-from openapi.stream.strict_json import quote, shorten
+from openapi.stream.strict_json import shorten
 from reference_server.errors import ApiError
 from reference_server.request.client_schema import (
     dump,
@@ -15,6 +15,7 @@ from reference_server.request.client_schema import (
     require_few_fields,
     require_short_source,
 )
+from reference_server.request.structural_tags import write_tags_grammar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,33 +59,7 @@ def _json_schema_grammar(response_format: Mapping[str, Any]) -> str:
 
 
 def _structural_tags_grammar(tags: Mapping[str, Any], whitespace: Json | None = None, *, closed: bool = False) -> str:
-    """Return the grammar of any text in which each trigger begins a complete structure (the older form of tags)."""
-    structures, triggers = tags.get("structures"), tags.get("triggers")
-    if not isinstance(structures, list) or not isinstance(triggers, list) or not structures or not triggers:
-        words = "structural tags need structures and triggers: this server supports only the older form"
-        raise ApiError("invalid_request", words)
-    rules = []
-    for at, structure in enumerate(structures):
-        begin, end, schema = (
-            structure.get(key) if isinstance(structure, dict) else None for key in ("begin", "end", "schema")
-        )
-        if not (isinstance(begin, str) and isinstance(end, str) and isinstance(schema, dict)):
-            raise ApiError("invalid_request", "invalid structural tag: expected a begin, a schema and an end")
-        trigger = next((text for text in triggers if isinstance(text, str) and text and begin.startswith(text)), None)
-        if trigger is None:
-            words = f"no trigger matches the beginning of the structural tag {quote(begin)}: add one"
-            raise ApiError("invalid_request", words)
-        head, tail = (dump(text) if text else "" for text in (begin[len(trigger) :], end))
-        schema_rule = _json_rule(schema, whitespace, closed=closed)
-        rules.append(f"tag_{at}: trigger_{triggers.index(trigger)} {head} {schema_rule} {tail}")
-    opened = {rule.split()[1] for rule in rules}
-    rules += [
-        f"{name}[lazy]: ANY_TEXT {dump(trigger)}"
-        for name, trigger in ((f"trigger_{at}", trigger) for at, trigger in enumerate(triggers))
-        if name in opened
-    ]
-    alternatives = " | ".join(f"tag_{at}" for at in range(len(structures)))
-    return "\n".join([f"content: ({alternatives})* ANY_TEXT", "ANY_TEXT: /(.|\\n)*/", *rules])
+    return write_tags_grammar(tags, lambda schema: _json_rule(schema, whitespace, closed=closed))
 
 
 FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], str | None]]] = {

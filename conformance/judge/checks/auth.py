@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.acceptance import is_refused, key_error_codes, reports_key_error
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
 ALTERED = ("other-end", "shorter", "longer", "missing")
+REPEATED: Final = ("missing", "wrong")
 MIN_KEY_LENGTH = 12  # characters; a shorter key may occur in a body by chance
 
 
@@ -111,3 +112,20 @@ def keys_are_compared_whole(exchanges: Mapping[str, Exchange], context: Context)
     for name in ALTERED:
         if not is_refused(exchanges[name], context.contract):
             yield Finding(f"/{name}/headers/authorization", "refused with a wrong key", summarize(exchanges[name]))
+
+
+@series("auth.answers-not-reused", scenario="key-after-answers")
+def known_answers_need_a_key(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A request that was answered with the right key is refused without it, and with a wrong one: an answer from a
+    cache needs a key as well.
+    """
+    answered = [name for name in ("right", "right-streamed") if name in exchanges]
+    for name in answered:
+        if reason := why_unanswered(exchanges[name]):
+            raise NotObserved(reason)
+        for other in REPEATED:
+            repeated = name.replace("right", other)
+            if repeated in exchanges and not is_refused(exchanges[repeated], context.contract):
+                yield Finding(
+                    f"/{repeated}/headers/authorization", "refused without the key", summarize(exchanges[repeated])
+                )

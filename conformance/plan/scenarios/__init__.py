@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.plan.scenarios import (
     boundaries,
+    client_headers,
     defaults,
     fitting,
     greedy_bounds,
@@ -15,7 +16,7 @@ from conformance.plan.scenarios import (
     undeclared_capabilities,
     written,
 )
-from conformance.plan.scenarios.combinations import pairs, tasks, values_together
+from conformance.plan.scenarios.combinations import forms, pairs, tasks, values_together
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -29,6 +30,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
     together = values_together.generate(alone, narrowed)
     scenarios = (
         *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
+        *client_headers.generate(narrowed),
         *printed_requests.generate(narrowed),
         *values_together.replace_shared(alone, together),
         *together,
@@ -39,4 +41,4 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )
-    return tuple(fitting.complete(scenarios, narrowed))
+    return tuple(fitting.complete((*scenarios, *forms.generate(scenarios, narrowed)), narrowed))

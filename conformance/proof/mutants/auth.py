@@ -69,3 +69,9 @@ def small_letters_are_refused(exchange: Exchange) -> Exchange:
 def beginning_of_a_key_is_enough(exchange: Exchange) -> Exchange:
     """A key with more characters at its end is accepted."""
     return accept(exchange)
+
+
+@mutant("auth.answers-not-reused", steps="missing*")
+def cached_answer_needs_no_key(exchange: Exchange) -> Exchange:
+    """A request without a key gets the answer to the same request with the key."""
+    return accept(exchange)

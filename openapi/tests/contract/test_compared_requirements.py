@@ -18,6 +18,7 @@ def test_requirements_differ_where_the_references_do() -> None:
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "stream.usage-null-elsewhere", "parameters.required-demanded"),
         *("auth.scheme-in-any-case", "auth.key-not-repeated", "auth.status-is-401", "auth.challenge-given"),
+        "auth.answers-not-reused",
         "auth.whole-key-compared",
     }
     assert set(vllm) - set(openai) == {

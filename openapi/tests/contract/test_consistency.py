@@ -215,6 +215,7 @@ def test_requirements_differ_between_dialects() -> None:
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refusal-code", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "auth.challenge-given", "auth.status-is-401", "auth.key-not-repeated"),
         *("auth.scheme-in-any-case", "auth.whole-key-compared", "errors.code-of-its-kind"),
+        "auth.answers-not-reused",
     }
     several = {"answer.as-many-choices-as-asked", "stream.as-many-choices-as-asked"}
     logprobs = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs", "media.every-image-read"}

@@ -53,6 +53,17 @@ def tagged(structures: list[dict[str, Any]]) -> dict[str, Any]:
     return {"response_format": {"type": "structural_tag", "structures": structures, "triggers": ["<f", "["]}}
 
 
+def newer(form: dict[str, Any]) -> dict[str, Any]:
+    return {"response_format": {"type": "structural_tag", "format": form}}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    form: dict[str, Any] = {"type": "any_text"}
+    for _ in range(depth):
+        form = {"type": "sequence", "elements": [form]}
+    return form
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_json_matches_its_schema(tiny_engine: LocalEngine, seed: int) -> None:
     for given in (
@@ -112,6 +123,23 @@ def test_every_trigger_begins_a_complete_tag(tiny_engine: LocalEngine, seed: int
         whole = re.findall(r"<f=size>\s*[12]\s*</f>|<f=on>\s*(?:true|false)\s*!|\[\s*[12]\s*\]", text)
         assert begun
         assert len(begun) - len(whole) in ((0,) if deltas[-1].finish_reason == "stop" else (0, 1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_text_matches_the_newer_form_of_structural_tags(tiny_engine: LocalEngine, seed: int) -> None:
+    number = {"type": "json_schema", "json_schema": {"enum": [1, 2]}}
+    tag = {"type": "tag", "begin": "<f>", "content": number, "end": "</f>"}
+    other = {"type": "const_string", "value": "none"}
+    given = newer({"type": "sequence", "elements": [{"type": "or", "elements": [tag, other]}, other]})
+    text = answer_text(answer(tiny_engine, given, seed=seed))
+    assert re.fullmatch(r"(<f>[12]</f>|none)none", text)
+
+
+def test_both_forms_of_structural_tags_mean_the_same() -> None:
+    older = tagged([{"begin": "<f>", "schema": {"enum": [1]}, "end": "</f>"}])
+    content = {"type": "json_schema", "json_schema": {"enum": [1]}}
+    tags = [{"begin": "<f>", "content": content, "end": "</f>"}]
+    assert text_grammar(older) == text_grammar(newer({"type": "triggered_tags", "triggers": ["<f"], "tags": tags}))
 
 
 def test_objects_are_closed_on_request() -> None:
@@ -184,9 +212,11 @@ def test_a_format_that_no_grammar_can_express_is_refused(tiny_engine: LocalEngin
         ({"structured_outputs": {"json": "[1"}}, "expected a JSON Schema object"),
         ({"structured_outputs": {"grammar": "root = 1"}}, "invalid structured_outputs.grammar"),
         ({"structured_outputs": {"structural_tag": "[]"}}, "expected a JSON object"),
-        ({"structured_outputs": {"structural_tag": "{}"}}, "need structures and triggers"),
-        ({"response_format": {"type": "structural_tag", "format": {}}}, "need structures and triggers"),
-        (tagged([{"begin": "<f>"}]), "a begin, a schema and an end"),
+        ({"structured_outputs": {"structural_tag": "{}"}}, "expected structures and triggers"),
+        ({"response_format": {"type": "structural_tag", "format": {}}}, "expected a format"),
+        (newer({"type": "const_string"}), "lacks its content"),
+        (newer(nested(20)), "at most 16 deep"),
+        (tagged([{"begin": "<f>"}]), "a begin, a schema or content, and an end"),
         (tagged([{"begin": "(f)", "schema": {}, "end": ""}]), "no trigger matches"),
         ({"response_format": {"type": "json_object"}, "structured_outputs": {"regex": "a"}}, "remove one"),
     ],

@@ -73,6 +73,22 @@ def plain_answer_follows_the_parameter(exchange: Exchange, _: Context) -> Iterat
         yield Finding("/body", "a plain answer", summarize_with_type(exchange))
 
 
+@check("http.client-headers-ignored", on=in_scenario("headers-*"))
+def headers_of_clients_are_ignored(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A request is answered as it asks, whatever header fields clients, browsers, gateways and tracing add to it.
+
+    A recipient ignores the fields that it does not know (RFC 9110, section 5.1), and every answer here has a type that
+    the request accepts.
+    """
+    if (reason := why_unanswered(exchange)) or exchange.is_stream != context.step.streams:
+        kind = "an event stream" if context.step.streams else "a plain answer"
+        yield Finding(
+            "/body",
+            f"{kind} in spite of {', '.join(context.step.headers)}"[:200],
+            reason or summarize_with_type(exchange),
+        )
+
+
 @check("http.connection-survives-refusals", on=in_scenario("one-connection*", "good-*"))
 def good_request_follows_bad_ones_on_a_connection(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """On one connection valid requests are answered after streams and after refused ones.

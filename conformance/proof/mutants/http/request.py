@@ -54,6 +54,12 @@ def accept_events_makes_a_stream(exchange: Exchange) -> Exchange:
     return with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
 
 
+@mutant("http.client-headers-ignored")
+def headers_of_clients_are_refused(exchange: Exchange) -> Exchange:
+    """A request with the header fields of a client is refused."""
+    return refuse(exchange)
+
+
 @mutant("http.connection-survives-refusals")
 def unread_body_is_the_next_request(exchange: Exchange) -> Exchange:
     """A valid request after a refused one on the same connection gets a 400."""

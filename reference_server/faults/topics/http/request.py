@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MOST_HEADERS: Final = 50
+LONGEST_VALUE: Final = 2048  # bytes
 
 
 @wrapping_fault("charset-refused")
@@ -139,3 +142,38 @@ def closing_streams_are_cut(app: ASGIApp, _contract: Contract) -> App:
         await app(scope, receive, send_first if closing else send)
 
     return serve
+
+
+@wrapping_fault("several-accepted-types-refused")
+def accept_lists_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """An Accept header with several types is refused with 406."""
+    return refuse_matching(app, contract, lambda scope: b"," in header_of(scope, b"accept"), 406)
+
+
+@wrapping_fault("named-organisations-refused")
+def organisations_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request that names an organization is refused, because the server knows none."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"openai-organization")), 400)
+
+
+@wrapping_fault("fifty-headers-refused")
+def many_headers_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request with more than 50 header fields is refused with 431."""
+    return refuse_matching(app, contract, lambda scope: len(scope["headers"]) > MOST_HEADERS, 431)
+
+
+@wrapping_fault("tokens-of-2-kb-refused")
+def long_tokens_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A header field of more than 2 KB that is not a cookie is refused with 431."""
+    return refuse_matching(
+        app,
+        contract,
+        lambda scope: any(len(value) > LONGEST_VALUE and name != b"cookie" for name, value in scope["headers"]),
+        431,
+    )
+
+
+@wrapping_fault("baggage-of-traces-fails")
+def baggage_is_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request with the baggage of a trace fails with 500."""
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"baggage")), 500)
