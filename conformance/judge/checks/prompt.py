@@ -4,7 +4,7 @@ and where its answer begins.
 
 from __future__ import annotations
 
-from itertools import combinations
+import math
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
@@ -12,14 +12,19 @@ from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
 from conformance.plan.scenarios.prompt_parts import REPLACED, WITHOUT
 from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
+from conformance.plan.scenarios.text_kinds import GROWING, OTHER
+from conformance.plan.scenarios.text_kinds import SCENARIO as LOOK_ALIKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
+SHARE_OF_PICTURE = 3
+"""A picture may take fewer tokens next to others: some servers divide fewer pictures into parts."""
 CUT_STEPS = ("uncut", "cut-right", "cut-left")
 
 
@@ -141,46 +146,76 @@ def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context)
         raise NotExercised("the answers have too few alternatives")
 
 
-@series("prompt.every-character-read", scenario="prompts-that-look-alike")
-def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Two prompts that differ in a character lead to other log-probabilities: no character is converted or dropped.
+@series("prompt.every-character-read", scenario=LOOK_ALIKE)
+def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Another text of one kind in a message leads to other log-probabilities, and a longer one counts more tokens: no
+    kind of text is masked, converted or dropped.
 
-    The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
-    converted, lines joined, runs of spaces shortened, doubled signs of templates halved, or JSON written as
-    another language does. Not judged if log-probabilities are rounded.
+    The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
+    letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
+    rounded are not compared.
     """
-    known = {name: found for name, exchange in exchanges.items() if (found := precise_alternatives(exchange))}
-    if len(known) < 2:
-        raise NotExercised("the answers have too few alternatives")
-    for first, second in combinations(known, 2):
-        if are_same(known[first], known[second]):
-            yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", "the same ones")
+    compared = False
+    for name, exchange in exchanges.items():
+        base, _found, kind = name.partition(OTHER)
+        whole = exchanges.get(base)
+        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
+            continue
+        fewer, count = (_count(answer) if kind in GROWING else 0 for answer in (whole, exchange))
+        known, found = precise_alternatives(whole), precise_alternatives(exchange)
+        compared = compared or bool(fewer and count) or bool(known and found)
+        if fewer and count and count <= fewer:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"more than the {fewer} of {base}", f"{count}")
+        elif known and found and are_same(known, found):
+            yield Finding(f"/{name}/choices/0/logprobs", f"other log-probabilities than of {base}", "the same ones")
+    if not compared:
+        raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
 
 
 @series("prompt.every-part-read", scenario=PARTS)
 def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
 
-    The parts are instructions, earlier turns, calls and their results, and the descriptions and schemas of tools.
-    Where a clause is replaced instead of left out, the counts may be the same.
+    The parts are instructions, earlier turns, calls and their results, the descriptions and schemas of tools, pictures
+    and sounds, and the switch of the reasoning, next to each other. A picture counts at least a third of the tokens
+    that it counts alone. Where a clause is replaced instead of left out, the counts may be the same.
     """
     compared = False
+    picture = _count_picture(exchanges)
     for name, exchange in exchanges.items():
         request, *part = name.split(WITHOUT)
         whole = exchanges.get(request)
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
             continue
+        if THINKING in part and (request == THINKING_ALONE or not _is_switched(exchanges)):
+            continue
         most, count = (_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
+        least = picture / SHARE_OF_PICTURE if not PICTURES.isdisjoint(part) else 1
         known, found = precise_alternatives(whole), precise_alternatives(exchange)
-        compared = compared or bool(most and count) or bool(known and found)
-        if most and count and count >= most:
-            yield Finding(f"/{name}/usage/prompt_tokens", f"fewer than the {most} of the whole request", f"{count}")
+        compared = compared or bool(most and count and least) or bool(known and found)
+        if most and count and least and most - count < least:
+            expected = f"at most {math.floor(most - least)}, as the whole request counts {most}"
+            yield Finding(f"/{name}/usage/prompt_tokens", expected, f"{count}")
         elif known and found and are_same(known, found):
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
             )
     if not compared:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
+
+
+def _count_picture(exchanges: Mapping[str, Exchange]) -> int:
+    """Return the prompt tokens of a picture alone; 0 if they are not counted."""
+    pair = [exchanges.get(name) for name in (PICTURE_ALONE, f"{PICTURE_ALONE}{WITHOUT}picture")]
+    shown, bare = (_count(exchange) if exchange and not why_unanswered(exchange) else 0 for exchange in pair)
+    return max(0, shown - bare) if shown and bare else 0
+
+
+def _is_switched(exchanges: Mapping[str, Exchange]) -> bool:
+    """Return whether the switch of the reasoning reaches the model in a request without anything else."""
+    pair = [exchanges.get(name) for name in (THINKING_ALONE, f"{THINKING_ALONE}{WITHOUT}{THINKING}")]
+    on, off = (precise_alternatives(exchange) if exchange else {} for exchange in pair)
+    return bool(on and off) and not are_same(on, off)
 
 
 def _count(exchange: Exchange) -> int:

@@ -12,6 +12,7 @@ from conformance.plan.scenarios import (
     open_requests,
     printed_requests,
     prompt_parts,
+    text_kinds,
     undeclared_capabilities,
     written,
 )
@@ -35,6 +36,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
+        *text_kinds.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
