@@ -36,7 +36,7 @@ SCENARIO: Final = "parts-of-a-prompt"
 SUMMARY: Final = "long requests, and the same without a clause of one part"
 WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
-REPLACED: Final = frozenset({"line-ends", "role", THINKING})
+REPLACED: Final = frozenset({"line-ends", "role"})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
@@ -63,7 +63,9 @@ def _agent(clauses: Clauses) -> Body:
             {"role": "system", "content": clauses.add("instructions", rules, SIGNED)},
             {"role": "user", "content": "I like old bridges. Is there a table for four tonight?"},
             {"role": "assistant", "content": "", "tool_calls": [write_call("call00000", "find_table", '{"seats": 4}')]},
-            write_result("call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")),
+            write_result(
+                "call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")
+            ),
             {
                 "role": "assistant",
                 "content": clauses.add("earlier-answer", "There is a table at eight.", "Enjoy the bridges."),
@@ -102,12 +104,22 @@ def _agent(clauses: Clauses) -> Body:
 
 def _with_parts(clauses: Clauses) -> Body:
     """Return a question and the result of a call whose contents are lists of parts."""
-    asked = [write_text("What is the weather?"), *clauses.pick("question", write_text("And shall I take a warm coat with me?"))]
-    found = [write_text("Sunny, 24 degrees."), *clauses.pick("result", write_text("In the evening there will be a storm."))]
+    asked = [
+        write_text("What is the weather?"),
+        *clauses.pick("question", write_text("And shall I take a warm coat with me?")),
+    ]
+    found = [
+        write_text("Sunny, 24 degrees."),
+        *clauses.pick("result", write_text("In the evening there will be a storm.")),
+    ]
     return {
         "messages": [
             {"role": "user", "content": asked},
-            {"role": "assistant", "content": "", "tool_calls": [write_call("call00001", "get_weather", '{"city": "Rome"}')]},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [write_call("call00001", "get_weather", '{"city": "Rome"}')],
+            },
             {"role": "tool", "tool_call_id": "call00001", "content": found},
         ],
         "tools": [write_tool("get_weather", "Get the weather of a city.", {"city": {"type": "string"}})],
@@ -134,7 +146,9 @@ def _after_null(clauses: Clauses) -> Body:
         "messages": [
             {"role": "user", "content": "When does my order arrive?"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            write_result("call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")),
+            write_result(
+                "call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")
+            ),
         ],
         "tools": [write_tool("get_order", "Find out when an order arrives.", {"number": {"type": "string"}})],
     }

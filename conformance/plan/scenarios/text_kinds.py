@@ -132,9 +132,7 @@ def _find_fields(contract: Contract, body: Body) -> Body | None:
     allowed = find_allowed_bodies(contract)
     known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
     wished = ({**ONE_TOKEN, **TOLD}, dict(ONE_TOKEN))
-    return next(
-        (fields for fields in wished if {*body, *fields} <= known and allowed.allows({**body, **fields})), None
-    )
+    return next((fields for fields in wished if {*body, *fields} <= known and allowed.allows({**body, **fields})), None)
 
 
 def _write_notes(kinds: Sequence[TextKind], changed: TextKind | None = None) -> Body:
