@@ -14,12 +14,15 @@ COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220), "green": (30, 180
 ANIMATED: Final = ("red", "blue")
 SIDE: Final = 64
 CORNER: Final = 4
+STRIP: Final = 2
 EDGES: Final = {
-    "left": (0, 0, CORNER, SIDE),
-    "right": (SIDE - CORNER, 0, SIDE, SIDE),
-    "top": (0, 0, SIDE, CORNER),
-    "bottom": (0, SIDE - CORNER, SIDE, SIDE),
+    "": (0, 0, 0, 0),
+    "-left": (0, 0, STRIP, SIDE),
+    "-right": (SIDE - STRIP, 0, SIDE, SIDE),
+    "-top": (0, 0, SIDE, STRIP),
+    "-bottom": (0, SIDE - STRIP, SIDE, SIDE),
 }
+"""The ends of a strip along each edge: left, upper, right and lower one, in pixels."""
 HALF: Final = 9
 """Half a side of a square in a picture, in pixels."""
 HUGE: Final = 60_000
@@ -59,12 +62,12 @@ def draw_place(column: int, row: int) -> bytes:
 
 
 def draw_edge(edge: tuple[int, int, int, int]) -> bytes:
-    """Return a green picture with a grey strip along one edge: its left, upper, right and lower ends, in pixels."""
+    """Return a green PNG with a grey strip, which leaves the rest exactly as it is."""
     from PIL import Image
 
     picture, written = Image.new("RGB", (SIDE, SIDE), COLOURS["green"]), io.BytesIO()
     picture.paste((128, 128, 128), edge)
-    picture.save(written, "JPEG", quality=95)
+    picture.save(written, "PNG")
     return written.getvalue()
 
 
@@ -199,7 +202,7 @@ def main() -> None:
         "green.jpg": draw_image("green", "JPEG"),
         "green-corner.jpg": draw_corner("green"),
         "blue-corner.jpg": draw_corner("blue"),
-        **{f"green-{name}.jpg": draw_edge(edge) for name, edge in EDGES.items()},
+        **{f"green{name}.png": draw_edge(edge) for name, edge in EDGES.items()},
         "top-left.jpg": draw_place(11, 11),
         "bottom-right.jpg": draw_place(53, 53),
         "grey.jpg": draw_grey(),
