@@ -147,7 +147,7 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the third, changes
     the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge, and an
-    image in front of a text in place of behind it: the model reads all of each, where it stands.
+    image that stands before all texts in place of between them: the model reads all of each, where it stands.
     """
     for first, second in IMAGE_PAIRS:
         yield from _read_apart({step: exchanges[step] for step in (first, second)}, context)

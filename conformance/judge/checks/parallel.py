@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ALL = tuple(f"canary-{number}" for number in range(1, 7))
 MOST_EQUAL = 3
-"""So many equal texts among five are no accident."""
+"""The least number of equal texts among five that chance does not explain."""
 CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
 
 

@@ -11,12 +11,11 @@ from conformance.plan.scenarios import (
     greedy_bounds,
     open_requests,
     printed_requests,
-    prompt_parts,
-    text_kinds,
     undeclared_capabilities,
     written,
 )
 from conformance.plan.scenarios.combinations import pairs, tasks, values_together
+from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities

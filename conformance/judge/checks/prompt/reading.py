@@ -9,11 +9,11 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, serie
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
-from conformance.plan.scenarios.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
-from conformance.plan.scenarios.prompt_parts import REPLACED, WITHOUT
-from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
-from conformance.plan.scenarios.text_kinds import GROWING, OTHER
-from conformance.plan.scenarios.text_kinds import SCENARIO as LOOK_ALIKE
+from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
+from conformance.plan.scenarios.prompts.prompt_parts import REPLACED, WITHOUT
+from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
+from conformance.plan.scenarios.prompts.text_kinds import GROWING, OTHER
+from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 CUT: Final = 12
-"""Part of a side that is cut off: one in so many."""
+"""The divisor of a side that gives the width of what is cut off."""
 TURNS: Final = {"left": 0, "top": 1, "right": 2, "bottom": 3}
 """Quarter turns after which an edge is on the left."""
 RATES: Final = slice(24, 32)

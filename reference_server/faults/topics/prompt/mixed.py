@@ -88,7 +88,7 @@ instructions_lost = _next_to_images(
 )
 texts_behind_images_lost = _next_to_images(
     "texts-behind-images-lost",
-    "Of a message that begins with a text, the texts behind its first image are dropped.",
+    "Of a message that begins with text, the texts behind its first image are dropped.",
     _end_texts_at_images,
 )
 earlier_images_lost = _next_to_images(

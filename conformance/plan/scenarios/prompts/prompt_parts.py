@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.media import MediaParts
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
-from conformance.plan.scenarios.mixed_parts import MIXED, REASONED, THINKING
-from conformance.plan.scenarios.prompt_clauses import (
+from conformance.plan.scenarios.prompts.clauses import (
     RULES,
     SIGNED,
     Clauses,
@@ -22,6 +21,7 @@ from conformance.plan.scenarios.prompt_clauses import (
     write_text,
     write_tool,
 )
+from conformance.plan.scenarios.prompts.mixed_parts import MIXED, REASONED, THINKING
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.prompt_clauses import (
+from conformance.plan.scenarios.prompts.clauses import (
     RULES,
     SIGNED,
     Clauses,
@@ -35,7 +35,7 @@ CALLED: Final = "call00001"
 
 def _picture_alone(clauses: Clauses) -> Body:
     """Return a question with a picture."""
-    return {"messages": [_ask(*clauses.pick("picture", _picture("red")), write_text("Which room is this?"))]}
+    return {"messages": [_ask(*clauses.pick("picture", _picture("red")), write_text("Which house is this?"))]}
 
 
 def _thinking_alone(clauses: Clauses) -> Body:
@@ -52,25 +52,25 @@ def _thinking(clauses: Clauses) -> Body:
             {"role": "assistant", "content": "Yes, they are."},
             {"role": "user", "content": "What do two nights cost if one costs 80 euros?"},
         ],
-        **_offer(clauses, [_find_room()]),
+        **_offer(clauses, [_find_bed()]),
         **_think(clauses),
     }
 
 
 def _pictures(clauses: Clauses) -> Body:
     """Return a conversation with two equal pictures, one of an earlier turn, and as much else as the server takes."""
-    tools = clauses.pick("tools", _find_room()) if clauses.has("tools") else []
+    tools = clauses.pick("tools", _find_bed()) if clauses.has("tools") else []
     return {
         "messages": [
             {"role": "system", "content": clauses.add("instructions", RULES, SIGNED)},
-            _ask(*clauses.pick("earlier-picture", _picture("green")), write_text("Which room is this?")),
-            {"role": "assistant", "content": "It is the room next to the garden."},
+            _ask(*clauses.pick("earlier-picture", _picture("green")), write_text("Which house is this?")),
+            {"role": "assistant", "content": "It is the house next to the garden."},
             _ask(
-                write_text("This is the room of my friend."),
+                write_text("This is the house of my friend."),
                 _picture("red"),
                 write_text("And this is mine."),
                 *clauses.pick("equal-picture", _picture("red")),
-                *clauses.pick("last-text", write_text("Which of the two rooms has more light in the evening?")),
+                *clauses.pick("last-text", write_text("Which of the two houses has more light in the evening?")),
             ),
         ],
         **_offer(clauses, tools),
@@ -80,19 +80,19 @@ def _pictures(clauses: Clauses) -> Body:
 
 def _picture_in_a_result(clauses: Clauses) -> Body:
     """Return a conversation in which the result of a call has a picture next to its text."""
-    found = [write_text("The room has a balcony."), *clauses.pick("picture", _picture("red"))]
+    found = [write_text("The bed is next to a balcony."), *clauses.pick("picture", _picture("red"))]
     return {
         "messages": [
             {"role": "system", "content": RULES},
-            {"role": "user", "content": "Show me a room."},
+            {"role": "user", "content": "Show me a bed for two."},
             {
                 "role": "assistant",
                 "content": "",
-                "tool_calls": [write_call(CALLED, "find_room", write_json({"beds": 2}))],
+                "tool_calls": [write_call(CALLED, "find_bed", write_json({"beds": 2}))],
             },
             write_result(CALLED, found),
         ],
-        "tools": [_find_room()],
+        "tools": [_find_bed()],
     }
 
 
@@ -102,13 +102,13 @@ def _sound(clauses: Clauses) -> Body:
         "messages": [
             {"role": "system", "content": RULES},
             _ask(
-                write_text("This is my room."),
+                write_text("This is my garden."),
                 *clauses.pick("picture", _picture("red")),
                 *clauses.pick("sound", {"media": "low.wav"}),
                 write_text("What do I hear in it?"),
             ),
         ],
-        **_offer(clauses, [_find_room()]),
+        **_offer(clauses, [_find_bed()]),
     }
 
 
@@ -132,9 +132,9 @@ def _picture(colour: str) -> Body:
     return {"media": f"{colour}.jpg"}
 
 
-def _find_room() -> Body:
-    description = "Find a free room of the hotel for tonight, and what it costs with breakfast for each guest."
-    return write_tool("find_room", description, {"beds": {"type": "integer", "description": "Number of beds"}})
+def _find_bed() -> Body:
+    description = "Find a free bed of the hotel for tonight, and what it costs with breakfast for each guest."
+    return write_tool("find_bed", description, {"beds": {"type": "integer", "description": "Number of beds"}})
 
 
 def _offer(clauses: Clauses, tools: list[Body]) -> Body:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
-from conformance.plan.scenarios.prompt_clauses import write_call, write_result, write_tool
+from conformance.plan.scenarios.prompts.clauses import write_call, write_result, write_tool
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:
@@ -103,6 +103,13 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     return (Scenario(SCENARIO, SUMMARY, steps),) if steps else ()
 
 
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield the scenario if the contract does not allow it, with the reason."""
+    if not generate(contract):
+        step = Step("notes", body={**_write_notes(NOTES), **ONE_TOKEN})
+        yield Scenario(SCENARIO, SUMMARY, (step,)), f"scenario {SCENARIO}: the contract allows none of its requests"
+
+
 def _list_messages(contract: Contract) -> Iterator[Step]:
     """Yield the messages and those with another text of one kind; either may be refused for what it contains."""
     for name, kinds in KINDS.items():
@@ -136,7 +143,7 @@ def _find_fields(contract: Contract, body: Body) -> Body | None:
 
 
 def _write_notes(kinds: Sequence[TextKind], changed: TextKind | None = None) -> Body:
-    """Return a message with a text of each kind, of which one is another one."""
+    """Return a message with one line for each kind, of which one is another one."""
     texts = [kind.other if kind is changed else kind.text for kind in kinds]
     lines = "\n".join(f"- {text}." for text in texts)
     return {"messages": [{"role": "user", "content": f"These are my notes:\n{lines}\n{QUESTION}"}]}

@@ -61,7 +61,7 @@ def write_result(identifier: str, content: Any) -> Body:
 
 
 def write_text(text: str) -> Body:
-    """Return a text as a part of a message."""
+    """Return the part of a message that is text."""
     return {"type": "text", "text": text}
 
 
