@@ -21,8 +21,9 @@ from conformance.plan.plan import (
     require_matches,
     shows,
 )
-from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, prompt_parts, written
+from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, written
 from conformance.plan.scenarios.combinations import tasks
+from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
@@ -142,7 +143,7 @@ def _explain_uncovered(plan: Plan) -> Plan:
     checks = gather_checks(contract)
     unfit = [
         item
-        for module in (written, boundaries, greedy_bounds, prompt_parts, tasks)
+        for module in (written, boundaries, greedy_bounds, prompt_parts, text_kinds, tasks)
         for item in module.list_unfit(contract)
     ]
     left_out = {

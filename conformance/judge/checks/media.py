@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
@@ -23,6 +24,14 @@ OTHERS: Final = ("images-three-other-first", "images-three-other-middle", "image
 """The requests in which one of three images is another one."""
 LATER: Final = ("images-later-green", "images-later-blue")
 """The requests in which the image of a later turn is another one."""
+EDGES: Final = tuple((f"image-edge-{edge}", "image-edge-none") for edge in ("left", "right", "top", "bottom"))
+"""Each request with an image that is another one at an edge only, and the one with the plain image."""
+AMID: Final = ("image-amid-texts", "image-ahead-of-texts")
+"""The requests in which an image stands between texts and before them."""
+IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), LATER, *EDGES, AMID)
+"""Requests that show two different images, or one in two places."""
+AUDIO_PAIRS: Final = (("audio-once", "audio-again"), ("audio-silent", "audio-right"), ("audio-once", "audio-fast"))
+"""Requests with two different sounds."""
 PLACES: Final = {"place-top-left": ("top", "left"), "place-bottom-right": ("bottom", "right")}
 """Where the shape of an image lies, by request."""
 OPPOSITE: Final = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
@@ -134,12 +143,13 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
         )
 
 
-@relation("media.every-image-read", over=("images-three", *OTHERS, *LATER))
+@relation("media.every-image-read", over=tuple(dict.fromkeys(chain.from_iterable(IMAGE_PAIRS))))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the third, changes
-    the log-probabilities of the answer, and so does another image in a later turn: the model reads all of each.
+    the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge, and an
+    image that stands before all texts in place of between them: the model reads all of each, where it stands.
     """
-    for first, second in (*(("images-three", name) for name in OTHERS), LATER):
+    for first, second in IMAGE_PAIRS:
         yield from _read_apart({step: exchanges[step] for step in (first, second)}, context)
 
 
@@ -267,12 +277,12 @@ def tones_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) ->
     yield from _tell_apart(exchanges, context)
 
 
-@relation("media.whole-audio-read", over=("audio-once", "audio-again", "audio-silent", "audio-right"))
+@relation("media.whole-audio-read", over=tuple(dict.fromkeys(chain.from_iterable(AUDIO_PAIRS))))
 def whole_audio_file_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """An audio file with one more tone at its end, or with a tone in the right channel, has other log-probabilities
-    than without.
+    """An audio file with one more tone at its end, with a tone in the right channel, or with the same samples at a
+    higher rate, has other log-probabilities than without.
     """
-    for pair in (("audio-once", "audio-again"), ("audio-silent", "audio-right")):
+    for pair in AUDIO_PAIRS:
         yield from _read_apart({step: exchanges[step] for step in pair}, context)
 
 

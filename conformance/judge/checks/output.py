@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FEW_WORDS, FEW_CHARACTERS = 4, 40  # shorter reasoning may be a single token
 
+UNLIKELY = "scored"
+"""The step whose prompt has tokens that are not among the likeliest."""
 BY_ID = re.compile(r"token_id:[0-9]+")
 
 
@@ -132,7 +134,8 @@ def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Find
 def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """prompt_logprobs gives each token of the prompt as many alternatives as requested, and the token itself.
 
-    The first token follows no other, so its entry is null. The token is one of the alternatives or an additional one.
+    The first token follows no other, so its entry is null. The token is one of the alternatives or an additional one,
+    also if it is unlikely: of a prompt whose words do not belong together, some tokens are not among the likeliest.
     """
     sent: Any = exchange.request_json
     requested, found = sent["prompt_logprobs"], prompt_field(exchange, "prompt_logprobs")
@@ -143,11 +146,20 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
         return
     if found[0] is not None:
         yield Finding("/prompt_logprobs/0", "null", repr(found[0])[:80])
-    for at, entry in enumerate(found[1:], 1):
+    ids = prompt_field(exchange, "prompt_token_ids")
+    known = ids if isinstance(ids, list) and len(ids) == len(found) else [None] * len(found)
+    longest = 0
+    for at, (entry, token) in enumerate(zip(found[1:], known[1:], strict=True), 1):
         scored = sum(name.isdigit() for name in entry) if isinstance(entry, dict) else 0  # the names are token ids
-        if scored not in (requested, requested + 1):
-            yield Finding(f"/prompt_logprobs/{at}", f"{requested} tokens, or one more", repr(entry)[:200])
+        longest = max(longest, scored)
+        if scored not in (requested, requested + 1) or (token is not None and str(token) not in entry):
+            more = "one more" if token is None else f"the prompt's own, {token}"
+            yield Finding(f"/prompt_logprobs/{at}", f"{requested} tokens, or {more}", repr(entry)[:200])
             return
+    if longest == requested and exchange.step == UNLIKELY and ids is None:
+        yield Finding(
+            "/prompt_logprobs", "entries with the prompt's own tokens, which are unlikely", "likely ones only"
+        )
 
 
 @check("output.interval-kept", on=_sets(not_generated(STREAMED_ANSWER), "stream_interval"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from conformance.scenario import Step
 
 ALL = tuple(f"canary-{number}" for number in range(1, 7))
+MOST_EQUAL = 3
+"""The least number of equal texts among five that chance does not explain."""
 CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
 
 
@@ -175,3 +178,22 @@ def answers_in_a_crowd_have_ids_of_their_own(exchanges: Mapping[str, Exchange], 
     if len(set(ids)) < len(ids):
         repeated = sorted(identifier for identifier in set(ids) if ids.count(identifier) > 1)
         yield Finding("/id", format_quantity(len(ids), "id"), f"{len(set(ids))}; repeated: {', '.join(repeated)}"[:200])
+
+
+@series("parallel.equal-requests-drawn-apart", scenario="parallel-equal")
+def equal_requests_are_answered_each_for_itself(
+    exchanges: Mapping[str, Exchange], context: Context
+) -> Iterator[Finding]:
+    """Equal requests without a seed that are sent at the same time get different answers at a high temperature.
+
+    Not judged if two of them that are sent one after another get the same one: then the model has no other to give.
+    """
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for step in context.scenario.steps:
+        if step.name in exchanges and why_unanswered(exchanges[step.name]) is None:
+            texts[step.crowd].append(exchanges[step.name].content() or "")
+    if len(texts[False]) < 2 or len(set(texts[False])) == 1:
+        raise NotExercised("the same request has the same answer, or none, when it is sent alone")
+    text, number = Counter(texts[True]).most_common(1)[0] if texts[True] else ("", 0)
+    if number >= MOST_EQUAL:
+        yield Finding("/choices/0/message/content", "another text for each request", f"{number} times {text!r}"[:200])

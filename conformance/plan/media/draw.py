@@ -14,6 +14,15 @@ COLOURS: Final = {"red": (220, 30, 30), "blue": (30, 50, 220), "green": (30, 180
 ANIMATED: Final = ("red", "blue")
 SIDE: Final = 64
 CORNER: Final = 4
+STRIP: Final = 2
+EDGES: Final = {
+    "": (0, 0, 0, 0),
+    "-left": (0, 0, STRIP, SIDE),
+    "-right": (SIDE - STRIP, 0, SIDE, SIDE),
+    "-top": (0, 0, SIDE, STRIP),
+    "-bottom": (0, SIDE - STRIP, SIDE, SIDE),
+}
+"""The ends of a strip along each edge: left, upper, right and lower one, in pixels."""
 HALF: Final = 9
 """Half a side of a square in a picture, in pixels."""
 HUGE: Final = 60_000
@@ -49,6 +58,16 @@ def draw_place(column: int, row: int) -> bytes:
     picture, written = Image.new("RGB", (SIDE, SIDE), (250, 250, 250)), io.BytesIO()
     picture.paste(COLOURS["red"], (column - HALF, row - HALF, column + HALF, row + HALF))
     picture.save(written, "JPEG", quality=95)
+    return written.getvalue()
+
+
+def draw_edge(edge: tuple[int, int, int, int]) -> bytes:
+    """Return a green PNG with a grey strip, which leaves the rest exactly as it is."""
+    from PIL import Image
+
+    picture, written = Image.new("RGB", (SIDE, SIDE), COLOURS["green"]), io.BytesIO()
+    picture.paste((128, 128, 128), edge)
+    picture.save(written, "PNG")
     return written.getvalue()
 
 
@@ -137,6 +156,15 @@ def draw_sound(pitch: str, *, again: bool = False) -> bytes:
     return written.getvalue()
 
 
+def raise_rate(data: bytes) -> bytes:
+    """Return a WAV file with the same samples at three times the rate: a shorter and higher sound."""
+    written = io.BytesIO()
+    with wave.open(io.BytesIO(data)) as source, wave.open(written, "wb") as file:
+        file.setparams(source.getparams()._replace(framerate=3 * source.getframerate()))
+        file.writeframesraw(source.readframes(source.getnframes()))
+    return written.getvalue()
+
+
 def draw_stereo(pitch: str | None) -> bytes:
     """Return a second of sound with two channels of 16 bits, a tone in the right one, or none."""
     written = io.BytesIO()
@@ -174,6 +202,7 @@ def main() -> None:
         "green.jpg": draw_image("green", "JPEG"),
         "green-corner.jpg": draw_corner("green"),
         "blue-corner.jpg": draw_corner("blue"),
+        **{f"green{name}.png": draw_edge(edge) for name, edge in EDGES.items()},
         "top-left.jpg": draw_place(11, 11),
         "bottom-right.jpg": draw_place(53, 53),
         "grey.jpg": draw_grey(),
@@ -197,6 +226,7 @@ def main() -> None:
         "silent.wav": draw_stereo(None),
         "right.wav": draw_stereo("low"),
         "low-again.wav": draw_sound("low", again=True),
+        "low-fast.wav": raise_rate(low),
         "low.mp3": convert_sound(low, "mp3", "libmp3lame"),
         "low.flac": convert_sound(low, "flac", "flac"),
         "high.wav": draw_sound("high"),

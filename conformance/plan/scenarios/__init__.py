@@ -12,11 +12,11 @@ from conformance.plan.scenarios import (
     greedy_bounds,
     open_requests,
     printed_requests,
-    prompt_parts,
     undeclared_capabilities,
     written,
 )
 from conformance.plan.scenarios.combinations import forms, pairs, tasks, values_together
+from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -37,6 +37,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
+        *text_kinds.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),

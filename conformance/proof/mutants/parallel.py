@@ -88,3 +88,9 @@ def crowd_is_miscounted(exchange: Exchange) -> Exchange:
 def crowd_shares_an_id(exchange: Exchange) -> Exchange:
     """Answers in a crowd have the same id."""
     return answers_at_the_same_time_share_an_id.change(exchange)
+
+
+@mutant("parallel.equal-requests-drawn-apart", steps="equal-crowd-*")
+def equal_requests_share_an_answer(exchange: Exchange) -> Exchange:
+    """Equal requests at the same time get one answer."""
+    return edit_text(exchange, lambda _: "Once upon a time there was one answer for all.")

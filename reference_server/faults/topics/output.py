@@ -40,6 +40,16 @@ hiding_forgotten = forgotten("include_reasoning", "output.thoughts-hidden", decl
 budget_forgotten = forgotten("thinking_token_budget", "output.thoughts-within-budget", declares=THINKING)
 
 
+@fault("prompt-scores-for-the-likeliest-only", "answer", applies_to=requires_check("output.prompt-scored"))
+def prompt_scores_for_the_likeliest_only(answer: Json, request: ServedRequest) -> None:
+    """A prompt's log-probabilities have the likeliest tokens only, not those that the prompt has."""
+    number, scores = request.payload.get("prompt_logprobs"), answer.get("prompt_logprobs")
+    for position in scores if isinstance(scores, list) and isinstance(number, int) and number > 0 else ():
+        likeliest = sorted(position or (), key=lambda token: position[token]["rank"])[:number]
+        for token in [token for token in position or () if token not in likeliest]:
+            del position[token]
+
+
 @fault("prompt-ids-lack-the-first", "answer", applies_to=requires_check("output.prompt-ids-told"))
 def prompt_ids_lack_the_first(answer: Json, _request: ServedRequest) -> None:
     """The first token id of the prompt is missing."""

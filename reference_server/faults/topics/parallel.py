@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reference_server.faults.decorators import wrapping_fault
-from reference_server.faults.fault_middleware import FaultMiddleware, is_chat_request
+from reference_server.faults.fault_middleware import (
+    FaultMiddleware,
+    is_chat_request,
+    parse_object,
+    read_body,
+    replay_body,
+)
 from reference_server.faults.hooks import CannedResponse, Hooks
 from reference_server.faults.request_edits import messages_of
 from reference_server.faults.topics.errors.refusal import ANSWER
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_AT_ONCE: Final = 2
+GATHERING_S: Final = 0.05
+"""How long equal requests are gathered."""
 
 
 @wrapping_fault("one-at-a-time", bugs=[20], flaky=True)
@@ -245,3 +253,26 @@ def tokens_are_miscounted_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
             usage["total_tokens"] += 2
 
     return _edited_in_a_crowd(app, contract, miscount)
+
+
+@wrapping_fault("equal-requests-answered-alike", flaky=True)
+def equal_requests_are_answered_alike(app: ASGIApp, contract: Contract) -> App:
+    """Requests that are equal and run at the same time are sampled with one seed."""
+    running: list[bytes] = []
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_chat_request(scope, contract):
+            await app(scope, receive, send)
+            return
+        body = await read_body(receive)
+        running.append(body)
+        await asyncio.sleep(GATHERING_S)
+        sent = parse_object(body)
+        if running.count(body) > 1 and sent.get("seed") is None and "seed" in contract.parameters:
+            sent = {**sent, "seed": 1}
+        try:
+            await app(scope, replay_body(orjson.dumps(sent) if "seed" in sent else body, receive), send)
+        finally:
+            running.remove(body)
+
+    return serve

@@ -7,11 +7,21 @@ cuts, forgets or overwrites the part loses it in the whole request too.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.plan.media import MediaParts
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
+from conformance.plan.scenarios.prompts.clauses import (
+    RULES,
+    SIGNED,
+    Clauses,
+    write_call,
+    write_json,
+    write_result,
+    write_text,
+    write_tool,
+)
+from conformance.plan.scenarios.prompts.mixed_parts import MIXED, REASONED, THINKING
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:
@@ -31,33 +41,10 @@ REPLACED: Final = frozenset({"line-ends", "role"})
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
 LINE_END: Final = "\n"
-RULES: Final = (
-    "You help guests of a small hotel. Be polite and brief. Answer in the language of the guest. Never promise a bed "
-    "before you have looked it up. Give prices in euros and times in the form 18:30. Breakfast is served from seven to "
-    "ten, on Sundays until eleven. The garden is open until it gets dark. Dogs are welcome, cats are not. The lift is "
-    "out of order on the first Monday of each month. Luggage can be left at the desk."
-)
 FORECAST: Final = " ".join(
     f"At {hour} o'clock the sky over the old town is clear, with {hour + 9} degrees and a light wind from the west."
     for hour in range(8, 18)
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Clauses:
-    """Writes the clauses of a request, all but the one of a part that is left out. `parts` collects their names."""
-
-    left_out: str | None
-    parts: list[str]
-
-    def add(self, part: str, text: str, clause: str) -> str:
-        """Return a string with the clause of a part at its end."""
-        return text + "".join(f" {item}" for item in self.pick(part, clause))
-
-    def pick(self, part: str, item: Any) -> list[Any]:
-        """Return a list of one item, or an empty one if the part is left out."""
-        self.parts.append(part)
-        return [] if part == self.left_out else [item]
 
 
 def _agent(clauses: Clauses) -> Body:
@@ -70,13 +57,15 @@ def _agent(clauses: Clauses) -> Body:
     kind = dict(clauses.pick("reserved-name", ("type", {"type": "string", "description": "Kind of forecast"})))
     said = "".join(clauses.pick("text-next-to-calls", "I look both up. The bridge is closed today."))
     rules = RULES.replace(". ", f".{''.join(clauses.pick('line-ends', LINE_END)) or ' '}")
-    table = _tool("find_table", "Find a free table in the restaurant for tonight.", {"seats": {"type": "integer"}})
+    table = write_tool("find_table", "Find a free table in the restaurant for tonight.", {"seats": {"type": "integer"}})
     return {
         "messages": [
-            {"role": "system", "content": clauses.add("instructions", rules, "Sign each answer with the name Olivia.")},
+            {"role": "system", "content": clauses.add("instructions", rules, SIGNED)},
             {"role": "user", "content": "I like old bridges. Is there a table for four tonight?"},
-            {"role": "assistant", "content": "", "tool_calls": [_call("call00000", "find_table", '{"seats": 4}')]},
-            _result("call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")),
+            {"role": "assistant", "content": "", "tool_calls": [write_call("call00000", "find_table", '{"seats": 4}')]},
+            write_result(
+                "call00000", clauses.add("earlier-result", "There is one at eight.", "Another one is at nine.")
+            ),
             {
                 "role": "assistant",
                 "content": clauses.add("earlier-answer", "There is a table at eight.", "Enjoy the bridges."),
@@ -86,20 +75,20 @@ def _agent(clauses: Clauses) -> Body:
                 "role": "assistant",
                 "content": said,
                 "tool_calls": [
-                    _call("call00001", "get_weather", '{"city": "Rome"}'),
-                    _call("call00002", "get_order", _json({"number": "4711", **order})),
+                    write_call("call00001", "get_weather", '{"city": "Rome"}'),
+                    write_call("call00002", "get_order", write_json({"number": "4711", **order})),
                 ],
             },
-            _result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
-            _result("call00002", _json({"day": "Monday", "paid": True, **place})),
+            write_result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
+            write_result("call00002", write_json({"day": "Monday", "paid": True, **place})),
         ],
         "tools": [
-            _tool(
+            write_tool(
                 "get_weather",
                 clauses.add("description", "Get the weather of a city.", "Ask for the city if it is not known."),
                 {"city": {"type": "string", **city}, **kind},
             ),
-            _tool(
+            write_tool(
                 "get_order",
                 "Find out when an order arrives.",
                 {
@@ -115,21 +104,31 @@ def _agent(clauses: Clauses) -> Body:
 
 def _with_parts(clauses: Clauses) -> Body:
     """Return a question and the result of a call whose contents are lists of parts."""
-    asked = [_text("What is the weather?"), *clauses.pick("question", _text("And shall I take a warm coat with me?"))]
-    found = [_text("Sunny, 24 degrees."), *clauses.pick("result", _text("In the evening there will be a storm."))]
+    asked = [
+        write_text("What is the weather?"),
+        *clauses.pick("question", write_text("And shall I take a warm coat with me?")),
+    ]
+    found = [
+        write_text("Sunny, 24 degrees."),
+        *clauses.pick("result", write_text("In the evening there will be a storm.")),
+    ]
     return {
         "messages": [
             {"role": "user", "content": asked},
-            {"role": "assistant", "content": "", "tool_calls": [_call("call00001", "get_weather", '{"city": "Rome"}')]},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [write_call("call00001", "get_weather", '{"city": "Rome"}')],
+            },
             {"role": "tool", "tool_call_id": "call00001", "content": found},
         ],
-        "tools": [_tool("get_weather", "Get the weather of a city.", {"city": {"type": "string"}})],
+        "tools": [write_tool("get_weather", "Get the weather of a city.", {"city": {"type": "string"}})],
     }
 
 
 def _assistant_in_parts(clauses: Clauses) -> Body:
     """Return a conversation whose earlier answer is a list of parts."""
-    told = [_text("The bridge is old."), *clauses.pick("answer", _text("It is closed on Mondays."))]
+    told = [write_text("The bridge is old."), *clauses.pick("answer", write_text("It is closed on Mondays."))]
     return {
         "messages": [
             {"role": "user", "content": "Tell me about the bridge."},
@@ -142,14 +141,16 @@ def _assistant_in_parts(clauses: Clauses) -> Body:
 def _after_null(clauses: Clauses) -> Body:
     """Return a conversation with a call whose message has null in place of a string, as most clients send it."""
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
-    call = _call("call00001", "get_order", _json({"number": "4711", **order}))
+    call = write_call("call00001", "get_order", write_json({"number": "4711", **order}))
     return {
         "messages": [
             {"role": "user", "content": "When does my order arrive?"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            _result("call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")),
+            write_result(
+                "call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")
+            ),
         ],
-        "tools": [_tool("get_order", "Find out when an order arrives.", {"number": {"type": "string"}})],
+        "tools": [write_tool("get_order", "Find out when an order arrives.", {"number": {"type": "string"}})],
     }
 
 
@@ -178,21 +179,21 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     "assistant-in-parts": _assistant_in_parts,
     AFTER_NULL: _after_null,
     MARKED: _with_marks,
+    **REASONED,
+    **MIXED,
 }
+MAYBE_REFUSED: Final = frozenset({AFTER_NULL, MARKED, *REASONED, *MIXED})
+"""Requests that not every model has a form for."""
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenario; empty if the contract allows none of the whole requests.
 
-    Instructions between turns may be refused: not every model has a form for them. So may null next to calls.
+    Instructions between turns may be refused: not every model has a form for them. So may null next to calls, and parts
+    of several kinds in one request.
     """
-    allowed = find_allowed_bodies(contract)
-    known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
-
-    def is_allowed(body: Body) -> bool:
-        return body.keys() <= known and allowed.allows(body)
-
-    steps = tuple(step for name, write in WHOLE.items() for step in _steps(name, write, is_allowed))
+    requests = _Requests(contract)
+    steps = tuple(step for name in WHOLE if name not in REASONED or requests.reasons for step in requests.steps(name))
     return (Scenario(SCENARIO, SUMMARY, steps),) if steps else ()
 
 
@@ -203,35 +204,37 @@ def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
         yield Scenario(SCENARIO, SUMMARY, (step,)), f"scenario {SCENARIO}: the contract allows none of its requests"
 
 
-def _steps(name: str, write: Callable[[Clauses], Body], is_allowed: Callable[[Body], bool]) -> Iterator[Step]:
-    """Yield the whole request and those without a clause, with log-probabilities where they are allowed."""
-    parts: list[str] = []
-    body = write(Clauses(None, parts))
-    fields = next((fields for fields in ({**ONE_TOKEN, **TOLD}, ONE_TOKEN) if is_allowed({**body, **fields})), None)
-    if fields is None:
-        return
-    expect: Expectation = "either" if name in (AFTER_NULL, MARKED) else "answer"
-    yield Step(name, body={**body, **fields}, expect=expect)
-    for part in parts:
-        yield Step(f"{name}{WITHOUT}{part}", body={**write(Clauses(part, [])), **fields}, expect=expect)
+class _Requests:
+    """Writes the requests in the forms of one contract."""
 
+    def __init__(self, contract: Contract) -> None:
+        self._allowed = find_allowed_bodies(contract)
+        self._media = MediaParts(contract)
+        self._known = {"model", *(name for name, item in contract.parameters.items() if not item.lacking)}
+        self.reasons = THINKING in contract.capabilities and "chat_template_kwargs" in self._known
+        self._capabilities = frozenset(contract.capabilities) - (frozenset() if self.reasons else {THINKING})
 
-def _tool(name: str, description: str, properties: Body) -> Body:
-    schema = {"type": "object", "properties": properties, "required": [next(iter(properties))]}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+    def steps(self, name: str) -> Iterator[Step]:
+        """Yield a whole request and those without a clause, with log-probabilities where they are allowed."""
+        parts: list[str] = []
+        body = self._write(name, None, parts)
+        if body is None:
+            return
+        fields = next((fields for fields in (TOLD, {}) if self._allows({**body, **ONE_TOKEN, **fields})), None)
+        if fields is None:
+            return
+        expect: Expectation = "either" if name in MAYBE_REFUSED else "answer"
+        yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect)
+        for part in parts:
+            without = self._write(name, part, [])
+            yield Step(f"{name}{WITHOUT}{part}", body={**(without or body), **ONE_TOKEN, **fields}, expect=expect)
 
+    def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:
+        """Return a request; None if the contract has no form for its media."""
+        body = WHOLE[name](Clauses(left_out, parts, self._capabilities))
+        if not self._media.supports(body["messages"]):
+            return None
+        return {**body, "messages": self._media.insert(body["messages"])}
 
-def _call(identifier: str, name: str, arguments: str) -> Body:
-    return {"id": identifier, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def _result(identifier: str, text: str) -> Body:
-    return {"role": "tool", "tool_call_id": identifier, "content": text}
-
-
-def _text(text: str) -> Body:
-    return {"type": "text", "text": text}
-
-
-def _json(value: Body) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    def _allows(self, body: Body) -> bool:
+        return body.keys() <= self._known and self._allowed.allows(body)

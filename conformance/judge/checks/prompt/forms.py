@@ -1,19 +1,13 @@
-"""Checks of the prompt: whether the model reads all of it, and vLLM's parameters for how much of it the model receives
-and where its answer begins.
-"""
+"""Checks of vLLM's parameters for how much of a prompt the model receives, and of the forms of conversations."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import prompt_field
 from conformance.judge.applicability import in_scenario, why_unanswered
-from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
-from conformance.plan.scenarios.prompt_parts import REPLACED, WITHOUT
-from conformance.plan.scenarios.prompt_parts import SCENARIO as PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,77 +109,3 @@ def messages_in_any_order_are_no_failure(exchange: Exchange, _: Context) -> Iter
         raise NotExercised("the order of the messages, or what they contain, may be refused")
     if reason := why_unanswered(exchange):
         yield Finding("/status", "an answer, or 4xx", reason)
-
-
-@series("prompt.every-word-read", scenario="prompts-that-differ-in-a-word")
-def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A word that is replaced anywhere in a prompt changes the log-probabilities of the answer: the model reads it.
-
-    The place is the start, the middle or the end of a long prompt, the instructions, or a turn of a conversation. Not
-    judged if the same request has other log-probabilities each time, or if they are rounded.
-    """
-    bases = {name: precise_alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
-    compared = False
-    for name, exchange in exchanges.items():
-        base = bases.get(name.partition("-")[0])
-        found = precise_alternatives(exchange)
-        if name in bases or not base or not found:
-            continue
-        compared = True
-        if are_same(base, found):
-            got = f"the same log-probabilities: {', '.join(f'{token!r} {value:.4f}' for token, value in base.items())}"
-            yield Finding(
-                f"/{name}/choices/0/logprobs", "other log-probabilities than without the other word", got[:200]
-            )
-    if not compared:
-        raise NotExercised("the answers have too few alternatives")
-
-
-@series("prompt.every-character-read", scenario="prompts-that-look-alike")
-def every_character_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Two prompts that differ in a character lead to other log-probabilities: no character is converted or dropped.
-
-    The prompts become the same if entities or escape sequences are decoded, accents or placeholders removed, line ends
-    converted, lines joined, runs of spaces shortened, doubled signs of templates halved, or JSON written as
-    another language does. Not judged if log-probabilities are rounded.
-    """
-    known = {name: found for name, exchange in exchanges.items() if (found := precise_alternatives(exchange))}
-    if len(known) < 2:
-        raise NotExercised("the answers have too few alternatives")
-    for first, second in combinations(known, 2):
-        if are_same(known[first], known[second]):
-            yield Finding(f"/{second}/choices/0/logprobs", f"other log-probabilities than of {first}", "the same ones")
-
-
-@series("prompt.every-part-read", scenario=PARTS)
-def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
-
-    The parts are instructions, earlier turns, calls and their results, and the descriptions and schemas of tools.
-    Where a clause is replaced instead of left out, the counts may be the same.
-    """
-    compared = False
-    for name, exchange in exchanges.items():
-        request, *part = name.split(WITHOUT)
-        whole = exchanges.get(request)
-        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
-            continue
-        most, count = (_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
-        known, found = precise_alternatives(whole), precise_alternatives(exchange)
-        compared = compared or bool(most and count) or bool(known and found)
-        if most and count and count >= most:
-            yield Finding(f"/{name}/usage/prompt_tokens", f"fewer than the {most} of the whole request", f"{count}")
-        elif known and found and are_same(known, found):
-            yield Finding(
-                f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
-            )
-    if not compared:
-        raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
-
-
-def _count(exchange: Exchange) -> int:
-    """Return the prompt_tokens of an answer, or else 0."""
-    try:
-        return prompt_count(exchange)
-    except NotObserved:
-        return 0

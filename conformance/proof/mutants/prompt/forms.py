@@ -1,11 +1,10 @@
-"""Mutants of vLLM's parameters for the prompt."""
+"""Mutants of vLLM's parameters for the prompt, and of the forms of conversations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text, edit_usage
-from conformance.proof.editing.logprobs import edit_each, forget_the_prompt
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
 from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
 
@@ -60,21 +59,3 @@ def developers_are_refused(exchange: Exchange) -> Exchange:
 def unusual_order_breaks_the_server(exchange: Exchange) -> Exchange:
     """A system message in the middle, or without a user, gets a 500."""
     return refuse(exchange, 500)
-
-
-@mutant("prompt.every-character-read", scenario="prompts-that-look-alike", steps="*")
-def characters_are_not_read(exchange: Exchange) -> Exchange:
-    """No character of a prompt reaches the model."""
-    return edit_each(exchange, forget_the_prompt)
-
-
-@mutant("prompt.every-word-read", steps="long*")
-def words_are_not_read(exchange: Exchange) -> Exchange:
-    """The start and the end of a long prompt do not reach the model."""
-    return edit_each(exchange, forget_the_prompt)
-
-
-@mutant("prompt.every-part-read", steps="*-without-*")
-def parts_are_counted_but_not_read(exchange: Exchange) -> Exchange:
-    """The same number of prompt tokens is counted whatever is left out."""
-    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=5000))

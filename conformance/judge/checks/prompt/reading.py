@@ -1,0 +1,146 @@
+"""Checks of whether the model reads all of a prompt: every word, every kind of text and every part."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotExercised, NotObserved, series
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.logprob_entries import are_same, precise_alternatives
+from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
+from conformance.plan.scenarios.prompts.prompt_parts import REPLACED, WITHOUT
+from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
+from conformance.plan.scenarios.prompts.text_kinds import GROWING, OTHER
+from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+SHARE_OF_PICTURE = 3
+"""A picture may take fewer tokens next to others: some servers divide fewer pictures into tiles."""
+
+
+@series("prompt.every-word-read", scenario="prompts-that-differ-in-a-word")
+def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A word that is replaced anywhere in a prompt changes the log-probabilities of the answer: the model reads it.
+
+    The place is the start, the middle or the end of a long prompt, the instructions, or a turn of a conversation. Not
+    judged if the same request has other log-probabilities each time, or if they are rounded.
+    """
+    bases = {name: precise_alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
+    compared = False
+    for name, exchange in exchanges.items():
+        base = bases.get(name.partition("-")[0])
+        found = precise_alternatives(exchange)
+        if name in bases or not base or not found:
+            continue
+        compared = True
+        if are_same(base, found):
+            got = f"the same log-probabilities: {', '.join(f'{token!r} {value:.4f}' for token, value in base.items())}"
+            yield Finding(
+                f"/{name}/choices/0/logprobs", "other log-probabilities than without the other word", got[:200]
+            )
+    if not compared:
+        raise NotExercised("the answers have too few alternatives")
+
+
+@series("prompt.every-character-read", scenario=LOOK_ALIKE)
+def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Another text of one kind in a message leads to other log-probabilities, and a longer one counts more tokens: no
+    kind of text is masked, converted or dropped.
+
+    The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
+    letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
+    rounded are not compared.
+    """
+    compared = False
+    for name, exchange in exchanges.items():
+        base, _found, kind = name.partition(OTHER)
+        whole = exchanges.get(base)
+        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
+            continue
+        fewer, count = (_count(answer) if kind in GROWING else 0 for answer in (whole, exchange))
+        known, found = precise_alternatives(whole), precise_alternatives(exchange)
+        compared = compared or bool(fewer and count) or bool(known and found)
+        if fewer and count and count <= fewer:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"more than the {fewer} of {base}", f"{count}")
+        elif known and found and are_same(known, found):
+            yield Finding(f"/{name}/choices/0/logprobs", f"other log-probabilities than of {base}", "the same ones")
+    if not compared:
+        raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
+
+
+@series("prompt.every-part-read", scenario=PARTS)
+def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
+
+    The parts are instructions, earlier turns, calls and their results, the descriptions and schemas of tools, pictures
+    and sounds, and the switch of the reasoning, next to each other. A picture counts at least a third of the tokens
+    that it counts alone. Where a clause is replaced instead of left out, the counts may be the same.
+    """
+    compared = False
+    picture = _count_picture(exchanges)
+    for name, exchange in exchanges.items():
+        request, *part = name.split(WITHOUT)
+        whole = exchanges.get(request)
+        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange) or THINKING in part:
+            continue
+        most, count = (_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
+        least = picture / SHARE_OF_PICTURE if not PICTURES.isdisjoint(part) else 1
+        known, found = precise_alternatives(whole), precise_alternatives(exchange)
+        compared = compared or bool(most and count and least) or bool(known and found)
+        if most and count and most - count < least:
+            expected = f"at most {math.floor(most - least)}, as the whole request counts {most}"
+            yield Finding(f"/{name}/usage/prompt_tokens", expected, f"{count}")
+        elif known and found and are_same(known, found):
+            yield Finding(
+                f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
+            )
+    yield from _find_lost_switches(exchanges)
+    if not compared:
+        raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
+
+
+def _count_picture(exchanges: Mapping[str, Exchange]) -> int:
+    """Return the prompt tokens of a picture alone; 0 if they are not counted."""
+    pair = [exchanges.get(name) for name in (PICTURE_ALONE, f"{PICTURE_ALONE}{WITHOUT}picture")]
+    shown, bare = (_count(exchange) if exchange and not why_unanswered(exchange) else 0 for exchange in pair)
+    return max(0, shown - bare) if shown and bare else 0
+
+
+def _find_lost_switches(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
+    """Yield each request in which the switch of the reasoning changes less than in a request without other parts."""
+    alone = _compare_switched(exchanges, THINKING_ALONE)
+    for name in exchanges:
+        request, _, part = name.partition(WITHOUT)
+        if part != THINKING or request == THINKING_ALONE:
+            continue
+        lost = [
+            what for what, differs in _compare_switched(exchanges, request).items() if alone.get(what) and not differs
+        ]
+        if lost:
+            expected = "another prompt than with reasoning, as in a request without other parts"
+            yield Finding(f"/{name}/chat_template_kwargs/enable_thinking", expected, f"the same {' and '.join(lost)}")
+
+
+def _compare_switched(exchanges: Mapping[str, Exchange], request: str) -> dict[str, bool]:
+    """Return whether a request with and without reasoning differs in what shows its prompt, as far as it is known."""
+    pair = [exchanges.get(name) for name in (request, f"{request}{WITHOUT}{THINKING}")]
+    if any(exchange is None or why_unanswered(exchange) for exchange in pair):
+        return {}
+    counts = [_count(exchange) for exchange in pair if exchange]
+    known, found = (precise_alternatives(exchange) for exchange in pair if exchange)
+    shown = {"prompt_tokens": counts[0] != counts[1]} if all(counts) else {}
+    return {**shown, **({"log-probabilities": not are_same(known, found)} if known and found else {})}
+
+
+def _count(exchange: Exchange) -> int:
+    """Return the prompt_tokens of an answer, or else 0."""
+    try:
+        return prompt_count(exchange)
+    except NotObserved:
+        return 0

@@ -1,0 +1,30 @@
+"""Mutants of whether the model reads all of a prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import edit_usage
+from conformance.proof.editing.logprobs import edit_each, forget_the_prompt
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("prompt.every-character-read", scenario="prompts-that-look-alike", steps="*")
+def characters_are_not_read(exchange: Exchange) -> Exchange:
+    """No character of a prompt reaches the model."""
+    return edit_each(exchange, forget_the_prompt)
+
+
+@mutant("prompt.every-word-read", steps="long*")
+def words_are_not_read(exchange: Exchange) -> Exchange:
+    """The start and the end of a long prompt do not reach the model."""
+    return edit_each(exchange, forget_the_prompt)
+
+
+@mutant("prompt.every-part-read", steps="*-without-*")
+def parts_are_counted_but_not_read(exchange: Exchange) -> Exchange:
+    """The same number of prompt tokens is counted whatever is left out."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=5000))

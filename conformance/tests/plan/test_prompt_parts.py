@@ -1,0 +1,72 @@
+"""The generated prompts: each request differs from the whole one in one part, or in the text of one kind."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
+from conformance.plan.scenarios.prompts.text_kinds import KINDS, OTHER
+from openapi.contract.contract import load
+
+if TYPE_CHECKING:
+    from conformance.scenario import Step
+
+
+def steps_of(module: Any, dialect: str) -> dict[str, Step]:
+    """Return the generated requests for a dialect with all capabilities, by name."""
+    return {step.name: step for scenario in module.generate(load(dialect)) for step in scenario.steps}
+
+
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "vllm"])
+def test_each_request_lacks_something_of_its_whole_request(dialect: str) -> None:
+    steps = steps_of(prompt_parts, dialect)
+    for name, step in steps.items():
+        whole, _, part = name.partition(prompt_parts.WITHOUT)
+        if part:
+            assert step.body != steps[whole].body, name
+            assert {**(step.body or {}), "messages": None, "tools": None, "chat_template_kwargs": None} == {
+                **(steps[whole].body or {}),
+                "messages": None,
+                "tools": None,
+                "chat_template_kwargs": None,
+            }, name
+
+
+def test_pictures_stand_next_to_instructions_tools_earlier_turns_and_reasoning() -> None:
+    body: Any = steps_of(prompt_parts, "mindie-2.3")["pictures"].body
+    images = [part["image_url"] for part in body["messages"][3]["content"] if part["type"] == "image_url"]
+    assert [item["role"] for item in body["messages"]] == ["system", "user", "assistant", "user"]
+    assert len(images) == 2
+    assert images[0] == images[1]
+    assert body["tools"]
+    assert body["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+def test_results_have_pictures_only_where_the_contract_allows_them() -> None:
+    assert "result" in steps_of(prompt_parts, "mindie-2.3")
+    assert "result" not in steps_of(prompt_parts, "openai")
+
+
+def test_each_kind_of_text_has_two_texts_and_a_name_of_its_own() -> None:
+    kinds = [kind for kinds in KINDS.values() for kind in kinds]
+    assert {1} == {*Counter(kind.name for kind in kinds).values()}
+    assert [] == [kind.name for kind in kinds if kind.text == kind.other]
+    assert [] == [kind.name for kind in kinds if kind.grows and len(kind.other) < len(kind.text) + 3]
+
+
+def test_each_message_differs_in_one_kind_of_text() -> None:
+    steps = steps_of(text_kinds, "vllm")
+    for group, kinds in KINDS.items():
+        lines = json.dumps((steps[group].body or {})["messages"])
+        for kind in kinds:
+            changed = json.dumps((steps[f"{group}{OTHER}{kind.name}"].body or {})["messages"])
+            assert changed == lines.replace(json.dumps(kind.text)[1:-1], json.dumps(kind.other)[1:-1], 1), kind.name
+
+
+def test_without_log_probabilities_only_texts_that_grow_are_sent() -> None:
+    growing = {f"notes{OTHER}{kind.name}" for kind in KINDS["notes"] if kind.grows}
+    assert {"notes", *growing} == steps_of(text_kinds, "mindie-1.0").keys()
