@@ -19,7 +19,6 @@ MAPS_OF_SCHEMAS: Final = ("properties", "$defs", "definitions", "patternProperti
 VALUES: Final = ("enum", "const", "default", "examples", "required")
 """Keywords that contain values, not schemas."""
 FORMATS: Final = (
-
     *("date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
     *("uri", "unknown"),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
-from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
+from conformance.judge.applicability import ANSWER, either, in_scenario, not_generated, why_unanswered
 from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
 from conformance.judge.requested_schema import schema_of_text
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
@@ -35,11 +35,6 @@ def _requests(parameter: str, field: str, value: object = None) -> Applicability
     return Applicability(applies_to, why_unanswered)
 
 
-def _either(first: Applicability, second: Applicability) -> Applicability:
-    """Include the requests to which one of two conditions applies."""
-    return Applicability(lambda *place: first.applies_to(*place) or second.applies_to(*place), why_unanswered)
-
-
 def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
     """Yield (path, text) of every complete answer. Raises NotExercised if all were cut off or refused."""
     complete = [
@@ -54,7 +49,9 @@ def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
 
 @check(
     "structured.json-object",
-    on=_either(_requests("response_format", "type", "json_object"), _requests("structured_outputs", "json_object", True)),
+    on=either(
+        _requests("response_format", "type", "json_object"), _requests("structured_outputs", "json_object", True)
+    ),
 )
 def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the response_format json_object, or with structured_outputs.json_object, the text is one JSON object and
@@ -126,8 +123,8 @@ def no_word_is_needed(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 def _has_a_usual_schema(scenario: Scenario, step: Step, _: Contract) -> bool:
     """Tell whether a request demands JSON of a schema as clients generate it, which the server may refuse."""
-    usual = scenario.id.startswith(SCHEMAS) or (scenario.id == "structured" and step.name.startswith("usual-"))
-    return usual and schema_of_text(step.body or {}) is not None
+    may_be_refused = scenario.id.startswith(SCHEMAS) or (scenario.id == "structured" and step.expect == "either")
+    return may_be_refused and schema_of_text(step.body or {}) is not None
 
 
 @check("structured.schemas-taken", on=Applicability(_has_a_usual_schema))

@@ -15,7 +15,7 @@ from conformance.plan.scenarios import (
     undeclared_capabilities,
     written,
 )
-from conformance.plan.scenarios.combinations import pairs, schema_features, tasks, values_together
+from conformance.plan.scenarios.combinations import pairs, schema_features, tasks, tool_conversations, values_together
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -36,6 +36,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *schema_features.generate(narrowed),
+        *tool_conversations.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
