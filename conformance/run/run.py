@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
 from conformance.judge.evidence.liveness import explain_unsent
-from conformance.judge.requested_schema import fits_its_schema
+from conformance.judge.evidence.requested_schema import fits_its_schema
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import continue_conversation, cut_stop, explain_no_stop, key_alteration

@@ -1,4 +1,4 @@
-"""Rewrite schemas of clients so that the grammar compiler accepts them: with other keywords, but for the same values.
+"""Rewrite schemas of clients so that the grammar compiler accepts them: with other keywords, for the same values.
 
 The compiler supports neither `propertyNames`, `uniqueItems` and `not` nor look-around in patterns, and no format that
 it does not know. Clients send simple uses of them all the time. What has no other form here stays as it is, and the
@@ -102,9 +102,10 @@ def _list_sets(part: Json, root: Json) -> Json:
         return part
     lists = [
         {"type": "array", "prefixItems": [{"const": value} for value in listed], "items": False, "minItems": length}
-        for length in range(least, min(most, len(values)) + 1)
+        for length in range(max(1, least), min(most, len(values)) + 1)
         for listed in permutations(values, length)
     ]
+    lists += [{"type": "array", "maxItems": 0}] if least == 0 else []
     kept = {key: item for key, item in others.items() if key not in ("type", "items", "minItems", "maxItems")}
     return {**kept, "anyOf": lists} if lists and "anyOf" not in kept and "prefixItems" not in kept else part
 

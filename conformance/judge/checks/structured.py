@@ -10,7 +10,7 @@ import jsonschema_rs
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import ANSWER, either, in_scenario, not_generated, why_unanswered
 from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
-from conformance.judge.requested_schema import schema_of_text
+from conformance.judge.evidence.requested_schema import schema_of_text
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import read_json
 

@@ -72,8 +72,10 @@ def _histories(allows: Allows) -> Iterator[Scenario]:
             kept = [message for item in turns for message in item["shorter" if item is turn else "messages"]]
             steps.append(Step(f"{SHORTER}{place}", body=_history(kept), expect=expect))
     yield Scenario(HISTORY, SUMMARY, tuple(steps))
-    bare = {name: value for name, value in _history(packed).items() if name != "tools"}
-    yield Scenario(f"{HISTORY}-without-tools", SUMMARY, (Step(body=bare, expect="either"),))
+    usual = [message for turn in turns if not turn.get("optional") for message in turn["messages"]]
+    bare = {name: value for name, value in _history(usual).items() if name != "tools"}
+    if allows(bare):
+        yield Scenario(f"{HISTORY}-without-tools", SUMMARY, (Step(body=bare),))
     for place, turn in enumerate(turns, 1):
         step = Step(body=_history(turn["messages"]), expect="either" if turn.get("optional") else "answer")
         yield Scenario(f"{HISTORY}-{place}", f"{SUMMARY}: {turn['name']}", (step,), unless_answered=HISTORY)

@@ -141,7 +141,6 @@ tuples_unread = unread(
     "form-tuples-ignored", "The elements of a list of fixed length are ignored in a response_format.", "prefixItems"
 )
 sets_unread = unread("form-sets-ignored", "uniqueItems is ignored in a response_format.", "uniqueItems")
-names_unread = unread("form-names-ignored", "The names of a map are ignored in a response_format.", "propertyNames")
 unions_unread = unread("form-unions-ignored", "Alternatives are ignored in a response_format.", "anyOf", "oneOf")
 
 

@@ -1,4 +1,4 @@
-"""The schema that a request demands of a text or of the arguments of a call, and whether the answer fits it."""
+"""The schema that a request demands of the content or of the arguments of a call, and whether the answer fits it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def schema_of_text(sent: Mapping[str, Any]) -> Any:
-    """Return the schema that a text must fit, of response_format or structured_outputs; None without one.
+    """Return the schema that the content must fit, of response_format or structured_outputs; None without one.
 
     A schema in structured_outputs may be JSON text.
     """
