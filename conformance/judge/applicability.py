@@ -255,3 +255,12 @@ def in_scenario(pattern: str, step_pattern: str = "*", *, refused: bool = False)
 
     unmet = why_not_refused if refused else no_precondition
     return Applicability(applies_to, unmet, lambda identity: matches_id(identity) is not None)
+
+
+def either(first: Applicability, second: Applicability) -> Applicability:
+    """Include the steps to which one of two conditions applies; the first one says what the exchange must show."""
+    return Applicability(
+        lambda *place: first.applies_to(*place) or second.applies_to(*place),
+        first.unmet,
+        lambda identity: first.in_scenario(identity) or second.in_scenario(identity),
+    )

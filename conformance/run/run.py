@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
 from conformance.judge.evidence.liveness import explain_unsent
+from conformance.judge.evidence.requested_schema import fits_its_schema
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import continue_conversation, cut_stop, explain_no_stop, key_alteration
@@ -158,9 +159,9 @@ class Run:
             await self._scheduler.send_round(scenario, needed, lambda step: self._run_step(scenario, step))
 
     def _is_shown(self, scenario: Scenario) -> bool:
-        """Return whether a request that was answered shows the same as a scenario."""
+        """Return whether a request that was answered as demanded shows the same as a scenario."""
         exchange = self.record.exchanges.get((scenario.unless_answered, MAIN)) if scenario.unless_answered else None
-        return exchange is not None and exchange.succeeded
+        return exchange is not None and exchange.succeeded and fits_its_schema(exchange)
 
     def _skip(self, scenario: Scenario, steps: Iterable[Step], reason: str = DECIDED) -> None:
         for step in steps:

@@ -15,6 +15,7 @@ from reference_server.request.client_schema import (
     require_few_fields,
     require_short_source,
 )
+from reference_server.request.schema_rewriting import map_schemas, rewrite
 from reference_server.request.structural_tags import write_tags_grammar
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ WHITESPACE: Final = r"[ \n\r\t]{0,64}"
 """White space between JSON tokens. The limit is enough for any writer, and keeps a model from writing only spaces."""
 ON_ONE_LINE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """The spaces of a response_format: small models fill an answer with white space where any is allowed."""
-
-MAPS_OF_SCHEMAS: Final = ("properties", "$defs", "definitions", "patternProperties")
 
 
 def text_grammar(given: Mapping[str, Any]) -> str | None:
@@ -54,8 +53,8 @@ def format_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json_schema_grammar(response_format: Mapping[str, Any]) -> str:
-    named = response_format["json_schema"]
-    return f"content: {_json_rule(named.get('schema') or {'type': 'object'})}"
+    schema = response_format["json_schema"].get("schema")
+    return f"content: {_json_rule({'type': 'object'} if schema is None else schema)}"
 
 
 def _structural_tags_grammar(tags: Mapping[str, Any], whitespace: Json | None = None, *, closed: bool = False) -> str:
@@ -130,24 +129,12 @@ def _json_rule(schema: Json, whitespace: Json | None = None, *, closed: bool = F
     """Return the rule for JSON of a schema. closed: objects with named properties have no others."""
     schema = _close_objects(schema) if closed else schema
     options = whitespace or ON_ONE_LINE
-    return f"%json {dump({**schema, 'x-guidance': options})}"
+    return f"%json {dump({**rewrite(schema), 'x-guidance': options})}"
 
 
-def _close_objects(value: Any) -> Any:
+def _close_objects(schema: Json) -> Any:
     """Return a schema in which objects with named properties have no others."""
-    if isinstance(value, list):
-        return [_close_objects(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    inner = {
-        key: {name: _close_objects(schema) for name, schema in item.items()}
-        if key in MAPS_OF_SCHEMAS and isinstance(item, dict)
-        else item
-        if key in ("enum", "const", "default", "examples")
-        else _close_objects(item)
-        for key, item in value.items()
-    }
-    return {"additionalProperties": False, **inner} if "properties" in value else inner
+    return map_schemas(schema, lambda part: {"additionalProperties": False, **part} if "properties" in part else part)
 
 
 def _escape_slashes(expression: str) -> str:

@@ -18,6 +18,7 @@ from reference_server.request.client_schema import (
     require_short_source,
     with_definitions,
 )
+from reference_server.request.schema_rewriting import rewrite
 from reference_server.tool_call_output import DEFAULT_FORMAT, INPUT, ToolCallFormat
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool)
 
     A function without parameters takes no arguments. If an object names its properties, a call may use no others.
     """
-    schema = {"type": "object", **parameters}
+    schema = rewrite({"type": "object", **parameters})
     schema.pop("x-guidance", None)  # options of the grammar compiler
     kind = schema["type"]
     if strict:

@@ -10,6 +10,7 @@ from conformance.judge.applicability import (
     ANSWER,
     STREAMED_ANSWER,
     at_temperature_0,
+    either,
     in_scenario,
     not_generated,
     why_unanswered,
@@ -48,9 +49,11 @@ def tags_of_thoughts_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
                 yield Finding(f"/choices/{index}/message/{name}", f"no {found.group()}", repr(text)[-200:])
 
 
-@check("reasoning.shown-when-on", on=in_scenario("thinking", "plain*"))
+@check("reasoning.shown-when-on", on=either(in_scenario("thinking", "plain*"), in_scenario("thinking", "streamed*")))
 def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With thinking turned on the reasoning is separate from the answer."""
+    """With thinking turned on the reasoning is separate from the answer, also after instructions and earlier reasoning,
+    next to tools and at any effort.
+    """
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
-from conformance.judge.applicability import ANSWER, in_scenario, not_generated, why_unanswered
+from conformance.judge.applicability import ANSWER, either, in_scenario, not_generated, why_unanswered
 from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
+from conformance.judge.evidence.requested_schema import schema_of_text
+from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -45,29 +47,27 @@ def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
     yield from complete
 
 
-@check("structured.json-object", on=_requests("response_format", "type", "json_object"))
+@check(
+    "structured.json-object",
+    on=either(
+        _requests("response_format", "type", "json_object"), _requests("structured_outputs", "json_object", True)
+    ),
+)
 def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_object the text is one JSON object and nothing else."""
+    """With the response_format json_object, or with structured_outputs.json_object, the text is one JSON object and
+    nothing else.
+    """
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error or not isinstance(reading.value, dict):
             yield Finding(where, "one JSON object", repr(text)[:200])
 
 
-def _schema_of(sent: Mapping[str, Any]) -> Any:
-    """Return the schema that a request demands, of response_format or structured_outputs; None without one."""
-    form, outputs = (sent.get(name) for name in ("response_format", "structured_outputs"))
-    named = form.get("json_schema") if isinstance(form, dict) else None
-    if isinstance(named, dict):
-        return named.get("schema")
-    return outputs.get("json") if isinstance(outputs, dict) else None
-
-
 def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> bool:
     """Tell whether a written request demands a schema; a stop string may end the answer in the middle."""
     body = step.body or {}
     return (
-        _schema_of(body) is not None
+        schema_of_text(body) is not None
         and not body.get("stop")
         and not_generated(ANSWER).applies_to(scenario, step, contract)
     )
@@ -89,7 +89,7 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
     Of an object that was cut off, each field that is complete is valid, and the next one not much too long.
     """
-    schema = _schema_of(exchange.request_json)
+    schema = schema_of_text(exchange.request_json)
     validator = jsonschema_rs.validator_for(schema)
     begun = {
         f"/choices/{index}/message/content": read_cut_object(choice.content)
@@ -114,10 +114,23 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
 
 
-@check("structured.schemas-taken", on=in_scenario("structured", "usual-*"))
+@check("structured.objects-without-the-word", on=in_scenario("structured", "object-wordless"))
+def no_word_is_needed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With the response_format json_object a request is answered even if no message contains the word JSON."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
+
+
+def _has_a_usual_schema(scenario: Scenario, step: Step, _: Contract) -> bool:
+    """Tell whether a request demands JSON of a schema as clients generate it, which the server may refuse."""
+    may_be_refused = scenario.id.startswith(SCHEMAS) or (scenario.id == "structured" and step.expect == "either")
+    return may_be_refused and schema_of_text(step.body or {}) is not None
+
+
+@check("structured.schemas-taken", on=Applicability(_has_a_usual_schema))
 def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A schema with bounds, patterns, formats, constants, null, nested objects and references into `definitions` is
-    answered.
+    """A schema as clients generate it is answered: with bounds, patterns, formats, constants, defaults, null, maps,
+    lists of fixed length, unions, references to itself, hundreds of values, and roots of every type.
     """
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and an answer", reason)
@@ -163,6 +176,17 @@ def expression_is_matched(exchange: Exchange, _: Context) -> Iterator[Finding]:
     for where, text in _texts(exchange):
         if not re.fullmatch(expression, text.strip()):
             yield Finding(where, expression, repr(text)[:200])
+
+
+@check("structured.follows-grammar", on=_requests("structured_outputs", "grammar"))
+def grammar_is_followed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With structured_outputs.grammar the text consists of the strings of the grammar."""
+    grammar = exchange.request_json["structured_outputs"]["grammar"]
+    strings = re.findall(r'"([^"]+)"', grammar)
+    expression = f"(?:{'|'.join(map(re.escape, strings))})+"
+    for where, text in _texts(exchange):
+        if not re.fullmatch(expression, text.strip()):
+            yield Finding(where, f"only {', '.join(map(repr, strings))}", repr(text)[:200])
 
 
 @relation("structured.streamed-as-plain", over=("person", "person-streamed"), unmet=why_unanswered)

@@ -15,7 +15,14 @@ from conformance.plan.scenarios import (
     undeclared_capabilities,
     written,
 )
-from conformance.plan.scenarios.combinations import forms, pairs, tasks, values_together
+from conformance.plan.scenarios.combinations import (
+    forms,
+    pairs,
+    schema_features,
+    tasks,
+    tool_conversations,
+    values_together,
+)
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 
 if TYPE_CHECKING:
@@ -38,6 +45,8 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *text_kinds.generate(narrowed),
+        *schema_features.generate(narrowed),
+        *tool_conversations.generate(narrowed),
         *open_requests.mark_open_requests(greedy_bounds.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),

@@ -67,3 +67,15 @@ def object_is_introduced(exchange: Exchange) -> Exchange:
 def usual_schemas_are_refused(exchange: Exchange) -> Exchange:
     """A schema with usual keywords is refused."""
     return refuse(exchange, 400)
+
+
+@mutant("structured.objects-without-the-word")
+def word_is_demanded(exchange: Exchange) -> Exchange:
+    """A json_object is refused if no message contains the word JSON."""
+    return refuse(exchange, 400)
+
+
+@mutant("structured.follows-grammar")
+def grammar_is_ignored(exchange: Exchange) -> Exchange:
+    """The text has words that the grammar does not have."""
+    return _with_text(exchange, "red 17, or blue")

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.errors import HarnessError
 from conformance.scenario import Step
-from conformance.tests.runs import ScriptedClient, execute, make_run, scenario
+from conformance.tests.runs import ScriptedClient, answered, execute, make_run, scenario
 
 if TYPE_CHECKING:
     from conformance.client.call import Call
@@ -44,3 +44,13 @@ def test_progress_is_reported_after_every_exchange() -> None:
     run = make_run(ScriptedClient(), *scenarios, on_progress=lambda record: seen.append(len(record.exchanges)))
     asyncio.run(run.execute())
     assert seen == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("status", "text", "expected"), [(200, "5", 1), (200, "6", 2), (400, "5", 2), (500, "5", 2)])
+def test_parts_are_sent_alone_unless_the_whole_is_answered_as_demanded(status: int, text: str, expected: int) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "code", "schema": {"enum": [5]}}}
+    whole = scenario("whole", Step("main", body={"response_format": form}))
+    part = scenario("part", Step("main", body={}), unless_answered="whole")
+    client = ScriptedClient(lambda call: answered(call, status, text))
+    execute(client, whole, part)
+    assert expected == len(client.calls)

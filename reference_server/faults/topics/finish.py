@@ -15,7 +15,7 @@ from reference_server.faults.decorators import (
 )
 from reference_server.faults.request_edits import null_as
 from reference_server.faults.topics.choices import ONE
-from reference_server.faults.topics.structured import STRUCTURED, has_form, has_forms
+from reference_server.faults.topics.structured.forms import STRUCTURED, has_form, has_forms
 from reference_server.faults.topics.tools.calls import calls
 
 if TYPE_CHECKING:

@@ -177,3 +177,35 @@ efforts_raised = hooked_fault(
     applies_to=requires_check("reasoning.none-without-effort"),
     declares=("thinking",),
 )
+
+
+def _stop_thinking(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
+    roles = [item.get("role") for item in messages if isinstance(item, dict)] if isinstance(messages, list) else []
+    keywords = request.payload.get("chat_template_kwargs")
+    if "system" in roles and "assistant" in roles and isinstance(keywords, dict) and keywords.get("enable_thinking"):
+        request.payload["chat_template_kwargs"] = {**keywords, "enable_thinking": False}
+
+
+def _think_after_instructions(request: ServedRequest) -> None:
+    keywords = request.payload.get("chat_template_kwargs")
+    if request.payload.get("response_format") and isinstance(keywords, dict):
+        request.payload["chat_template_kwargs"] = {**keywords, "enable_thinking": True}
+
+
+thinking_lost_in_conversations = hooked_fault(
+    "thinking-lost-in-conversations",
+    "With instructions and an earlier answer, reasoning is turned off.",
+    request=_stop_thinking,
+    applies_to=lambda contract: thinks(contract) and "chat_template_kwargs" in contract.parameters,
+    bugs=[139],
+)
+thinking_kept_next_to_forms = hooked_fault(
+    "thinking-kept-next-to-forms",
+    "With a response_format, reasoning cannot be turned off.",
+    request=_think_after_instructions,
+    applies_to=lambda contract: (
+        thinks(contract) and {"chat_template_kwargs", "response_format"} <= contract.parameters.keys()
+    ),
+    bugs=[139],
+)

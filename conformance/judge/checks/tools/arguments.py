@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.checks.tools.calls import find_calls, offered_functions
 from conformance.judge.checks.tools.choice import OFFERED
+from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -45,6 +47,15 @@ def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Findi
                 yield Finding(
                     f"{where}/function/arguments", "arguments that are valid against the schema", problem[:200]
                 )
+
+
+@check("tools.schemas-taken", on=in_scenario(f"{SCHEMAS}-called-*"))
+def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A function whose parameters are a schema as clients generate it can be called: with references to itself, unions,
+    constants, defaults, null, bounds and patterns.
+    """
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
 
 
 def _problems(arguments: str, schema: dict[str, Any]) -> Iterator[str]:

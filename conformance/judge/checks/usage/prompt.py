@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, relation
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.token_counts import LIMITED_STEPS, comparable_counts
+from conformance.plan.scenarios.combinations.tool_conversations import HISTORY, MAIN, SHORTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,6 +73,23 @@ def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
 def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A tool message with much more text adds to prompt_tokens: tool results reach the model."""
     yield from _counts_more(exchanges, "answered", "answered-at-length")
+
+
+@series("usage.turns-with-tools-counted", scenario=HISTORY)
+def every_turn_with_tools_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """More text in any turn of a conversation with tools adds to prompt_tokens: next to calls, in one of several
+    results that come in another order than their calls, and in a question right after a result.
+    """
+    whole = exchanges.get(MAIN)
+    others = {name: exchange for name, exchange in exchanges.items() if name.startswith(SHORTER)}
+    answered = {name: exchange for name, exchange in others.items() if exchange.succeeded}
+    if whole is None or not whole.succeeded or not answered:
+        raise NotExercised("the conversation is refused")
+    known = _prompt_tokens(whole)
+    for name, exchange in answered.items():
+        found = _prompt_tokens(exchange)
+        if found >= known:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"less than the {known} with more text", f"{found}")
 
 
 @relation("usage.parts-counted-as-text", over=("answered", "answered-in-parts"))

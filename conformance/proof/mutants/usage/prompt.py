@@ -34,6 +34,9 @@ HISTORY = _dropped_part("usage.history-counted", "All turns except the last are 
 TOOLS = _dropped_part("usage.tool-results-counted", "Tool results are dropped and not counted.")
 
 
+TURNS = _dropped_part("usage.turns-with-tools-counted", "What stands next to calls is dropped and not counted.", "main")
+
+
 @mutant("usage.parts-counted-as-text", steps="answered-in-parts")
 def parts_become_json(exchange: Exchange) -> Exchange:
     """The result of a tool as a list of parts becomes JSON in the prompt."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.decorators import fault, has_parameters, hooked_fault
 from reference_server.faults.hooks import Refusal
-from reference_server.faults.topics.structured import STRUCTURED, has_forms
+from reference_server.faults.topics.structured.forms import STRUCTURED, has_forms
 from reference_server.faults.topics.tools.calls import calls
 
 if TYPE_CHECKING:

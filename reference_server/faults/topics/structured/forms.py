@@ -1,4 +1,4 @@
-"""Faults in structured output."""
+"""Faults in whether the requested form is imposed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ forms_lost_beside_choices = hooked_fault(
 )
 
 
-def _schema_of(request: ServedRequest) -> Any:
+def schema_of(request: ServedRequest) -> Any:
     """Return the schema that a request demands; None without one."""
     form = request.payload.get("response_format")
     named = form.get("json_schema") if isinstance(form, dict) else None
@@ -139,19 +139,19 @@ def _schema_of(request: ServedRequest) -> Any:
 
 
 def _refuse_definitions(request: ServedRequest) -> None:
-    if "definitions" in (_schema_of(request) or {}):
+    if "definitions" in (schema_of(request) or {}):
         raise Refusal("invalid_request", "response_format: unknown keyword definitions")
 
 
-def _drop(schema: Any, keywords: Container[str]) -> None:
+def drop_keywords(schema: Any, keywords: Container[str]) -> None:
     """Remove keywords from a schema, at any depth."""
     for name, value in list(schema.items()) if isinstance(schema, dict) else ():
         if name in keywords:
             del schema[name]
         else:
-            _drop(value, keywords)
+            drop_keywords(value, keywords)
     for value in schema if isinstance(schema, list) else ():
-        _drop(value, keywords)
+        drop_keywords(value, keywords)
 
 
 definitions_refused = hooked_fault(
@@ -164,30 +164,30 @@ definitions_refused = hooked_fault(
 )
 
 
-def _unread(name: str, line: str, *keywords: str) -> Fault:
+def unread(name: str, line: str, *keywords: str) -> Fault:
     """Make a fault that ignores keywords of schemas."""
     return hooked_fault(
         name,
         line,
-        request=lambda request: _drop(_schema_of(request), keywords),
+        request=lambda request: drop_keywords(schema_of(request), keywords),
         applies_to=has_forms,
         declares=STRUCTURED,
         bugs=[108],
     )
 
 
-amounts_unread = _unread(
+amounts_unread = unread(
     "form-amounts-ignored",
     "The number of elements in the schema of a response_format is ignored.",
     "minItems",
     "maxItems",
 )
-bounds_unread = _unread(
+bounds_unread = unread(
     "form-bounds-ignored",
     "The bounds of numbers in the schema of a response_format are ignored.",
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 )
-patterns_unread = _unread(
+patterns_unread = unread(
     "form-patterns-ignored",
     "Patterns and formats in the schema of a response_format are ignored.",
     *("pattern", "format"),
