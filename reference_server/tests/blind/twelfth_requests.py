@@ -1,0 +1,58 @@
+"""Requests that show the twelfth set of blind faults: some to a server of its own for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_server.tests.blind.eleventh_requests import formed, parts
+from reference_server.tests.blind.sixth_requests import SCORES, SUM, THINK, say
+from reference_server.tests.blind.steps import (
+    FUNCTION,
+    HISTORY,
+    LONG,
+    STORY,
+    TOO_LONG,
+    WEATHER,
+    Step,
+    ask,
+    call,
+    form,
+)
+from reference_server.tests.blind.tenth_requests import closed
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return the schema of objects inside each other."""
+    return closed(a=nested(depth - 1) if depth > 1 else {"enum": [1]})
+
+
+ASKED = {"role": "user", "content": STORY}
+HELLO: dict[str, Any] = {"role": "assistant", "content": "Hello!"}
+DEVELOPER = {"role": "developer", "content": "You always answer with a number."}
+DESCRIBED: dict[str, Any] = {"type": "function", "function": {**FUNCTION, "description": "Get the weather. " * 70}}
+COUNT = ask("Count to five.", stop=["4"], tools=[WEATHER], max_tokens=40)
+
+REQUESTS: dict[str, list[Step]] = {
+    "empty-parts-refused": [parts("Hello", "")],
+    "equal-messages-collapse": [say(ASKED, HELLO, ASKED, **SCORES)],
+    "null-refusals-sent-back-refused": [say(ASKED, {**HELLO, "refusal": None}, HISTORY[0])],
+    "past-thoughts-refused": [say(ASKED, {**HELLO, "reasoning": "I greet."}, HISTORY[0])],
+    "developers-lost": [say(DEVELOPER, ASKED, **SCORES)],
+    "lone-stop-strings-refused": [ask(stop="end")],
+    "fractional-biases-refused": [ask(logit_bias={"400": 0.5})],
+    "highest-efforts-refused": [ask(reasoning_effort="xhigh")],
+    "phrases-among-bad-words-allowed": [ask(STORY, bad_words=["Once upon"])],
+    "bad-words-lost-next-to-several": [ask(STORY, bad_words=["Once"], n=2, temperature=0.5, seed=5)],
+    "stops-lost-next-to-tools": [COUNT],
+    "forms-lost-next-to-tools": [ask(STORY, tools=[WEATHER], response_format=form(), max_tokens=60)],
+    "beams-lost-next-to-temperatures": [ask(STORY, use_beam_search=True, n=2, temperature=1.5, seed=5, max_tokens=30)],
+    "efforts-refused-next-to-tools": [ask(tools=[WEATHER], reasoning_effort="low")],
+    "small-limits-turn-thinking-off": [ask(SUM, chat_template_kwargs=THINK, max_tokens=60)],
+    "long-descriptions-of-tools-refused": [call(DESCRIBED)],
+    "deep-forms-refused": [formed(nested(6))],
+    "long-prompts-lose-tools": [call(WEATHER, content=LONG)],
+    "long-cache-keys-refused": [ask(prompt_cache_key="conversation-" * 6)],
+    "unknown-models-are-bad-requests": [ask(model="another")],
+    "too-long-prompts-lack-their-code": [ask(TOO_LONG)],
+    "errors-are-strings": [ask(max_tokens=-1)],
+}
