@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from reference_server.tests.blind.eleventh_requests import formed, parts
-from reference_server.tests.blind.sixth_requests import SCORES, SUM, THINK, say
+from reference_server.tests.blind.sixth_requests import NAMED, SCORES, SUM, THINK, say
 from reference_server.tests.blind.steps import (
     FUNCTION,
     HISTORY,
     LONG,
+    RESULT,
+    SAMPLED,
     STORY,
     TOO_LONG,
     WEATHER,
@@ -17,6 +19,7 @@ from reference_server.tests.blind.steps import (
     ask,
     call,
     form,
+    tool,
 )
 from reference_server.tests.blind.tenth_requests import closed
 
@@ -30,6 +33,27 @@ ASKED = {"role": "user", "content": STORY}
 HELLO: dict[str, Any] = {"role": "assistant", "content": "Hello!"}
 DEVELOPER = {"role": "developer", "content": "You always answer with a number."}
 DESCRIBED: dict[str, Any] = {"type": "function", "function": {**FUNCTION, "description": "Get the weather. " * 70}}
+MODELS: dict[str, Any] = {"METHOD": "GET", "PATH": "models"}
+NOTE = tool(text={"type": "string"})
+ONLY_NOTES = {
+    "type": "allowed_tools",
+    "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "note"}}]},
+}
+CUSTOM: dict[str, Any] = {"type": "custom", "custom": {"name": "note", "description": "Take a note"}}
+VERSIONED: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        **FUNCTION,
+        "parameters": {"$schema": "http://json-schema.org/draft-07/schema#", **FUNCTION["parameters"]},
+    },
+}
+CALLED = [{**RESULT[1]["tool_calls"][0], "id": name} for name in ("call_1", "call_2")]
+ORDERED: list[dict[str, Any]] = [
+    RESULT[0],
+    {**RESULT[1], "tool_calls": CALLED},
+    {**RESULT[2], "tool_call_id": "call_2"},
+    RESULT[2],
+]
 COUNT = ask("Count to five.", stop=["4"], tools=[WEATHER], max_tokens=40)
 
 REQUESTS: dict[str, list[Step]] = {
@@ -55,4 +79,23 @@ REQUESTS: dict[str, list[Step]] = {
     "unknown-models-are-bad-requests": [ask(model="another")],
     "too-long-prompts-lack-their-code": [ask(TOO_LONG)],
     "errors-are-strings": [ask(max_tokens=-1)],
+    "named-choices-only-offer": [call(WEATHER, content="Hello!", tool_choice=NAMED)],
+    "allowed-tools-ignored": [call(WEATHER, NOTE, tool_choice=ONLY_NOTES)],
+    "custom-calls-become-functions": [call(CUSTOM, content="Note that.")],
+    "older-functions-ignored": [ask("What is the weather in Paris?", functions=[FUNCTION], max_tokens=80)],
+    "integers-in-arguments-become-fractions": [call(tool(a={"enum": [5]}))],
+    "results-in-another-order-refused": [say(*ORDERED, tools=[WEATHER])],
+    "dots-in-names-refused": [call({"type": "function", "function": {**FUNCTION, "name": "weather.get"}})],
+    "versions-of-schemas-refused": [call(VERSIONED)],
+    "formats-of-tools-refused": [call(tool(a={"type": "string", "format": "date"}))],
+    "ids-change-within-streamed-calls": [{**call(WEATHER, stream=True), "CALL_IDS": True}],
+    "keys-in-any-case": [ask(), {**ask(), "HEADERS": {"authorization": "Bearer KEY-1"}}],
+    "models-listed-without-a-key": [ask(), {**MODELS, "HEADERS": {"authorization": ""}}],
+    "equal-request-ids-fail": [[{**ask(STORY), "HEADERS": {"x-request-id": "trace-1"}}] * 2],
+    "listed-models-lack-their-kind": [MODELS],
+    "second-replica-sends-parts": [ask()] * 2,
+    "limits-outlive-their-request": [ask(STORY, max_tokens=3), {"messages": [ASKED], "temperature": 0}],
+    "first-use-of-a-seed-differs": [{**SAMPLED, "temperature": 2.0}],
+    "every-fifth-answer-says-length": [ask(STORY, max_tokens=60)] * 5,
+    "every-fourth-refusal-is-a-page": [ask(max_tokens=-1)] * 4,
 }
