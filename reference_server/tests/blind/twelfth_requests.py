@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_server.tests.blind.eleventh_requests import formed, parts
-from reference_server.tests.blind.sixth_requests import NAMED, SCORES, SUM, THINK, say
+from reference_server.tests.blind.eleventh_requests import SEEN, formed, parts
+from reference_server.tests.blind.sixth_requests import NAMED, RED_IMAGE, SCORES, SEVERAL, SUM, THINK, say, show
 from reference_server.tests.blind.steps import (
     FUNCTION,
     HISTORY,
     LONG,
     RESULT,
     SAMPLED,
+    SCORED,
     STORY,
+    STREAM,
     TOO_LONG,
     WEATHER,
     Step,
@@ -21,12 +23,17 @@ from reference_server.tests.blind.steps import (
     form,
     tool,
 )
-from reference_server.tests.blind.tenth_requests import closed
+from reference_server.tests.blind.tenth_requests import closed, drawn
 
 
 def nested(depth: int) -> dict[str, Any]:
     """Return the schema of objects inside each other."""
     return closed(a=nested(depth - 1) if depth > 1 else {"enum": [1]})
+
+
+def linked(image: dict[str, Any]) -> dict[str, Any]:
+    """Return an image in the form of OpenAI's API."""
+    return {"type": "image_url", "image_url": {"url": image["image_url"]}}
 
 
 ASKED = {"role": "user", "content": STORY}
@@ -54,6 +61,12 @@ ORDERED: list[dict[str, Any]] = [
     {**RESULT[2], "tool_call_id": "call_2"},
     RESULT[2],
 ]
+TUPLE = closed(a={"type": "array", "prefixItems": [{"enum": ["Zq"]}, {"enum": [5]}], "minItems": 2, "maxItems": 2})
+THINKING = {"chat_template_kwargs": THINK}
+WEBP: dict[str, Any] = {
+    "type": "image_url",
+    "image_url": {"url": "data:image/webp;base64,UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="},
+}
 COUNT = ask("Count to five.", stop=["4"], tools=[WEATHER], max_tokens=40)
 
 REQUESTS: dict[str, list[Step]] = {
@@ -98,4 +111,42 @@ REQUESTS: dict[str, list[Step]] = {
     "first-use-of-a-seed-differs": [{**SAMPLED, "temperature": 2.0}],
     "every-fifth-answer-says-length": [ask(STORY, max_tokens=60)] * 5,
     "every-fourth-refusal-is-a-page": [ask(max_tokens=-1)] * 4,
+    "multiples-ignored-in-forms": drawn(closed(a={"type": "integer", "minimum": 10, "maximum": 99, "multipleOf": 7})),
+    "tuples-ignored-in-forms": drawn(TUPLE),
+    "nulls-of-optional-values-lost": drawn(closed(a={"type": ["boolean", "null"]}), times=8),
+    "choices-that-continue-another-lost": [
+        ask(structured_outputs={"choice": ["no", "no, thanks"]}, temperature=2.0, seed=seed) for seed in range(8)
+    ],
+    "streamed-json-objects-are-lists": [ask(response_format={"type": "json_object"}, stream=True, max_tokens=60)],
+    "last-scores-survive": [SCORED],
+    "prompt-scores-shifted": [ask(prompt_logprobs=1)],
+    "later-choices-lack-roles": [SEVERAL],
+    "done-lacks-brackets": [STREAM],
+    "request-ids-lost-in-streams": [{**STREAM, "request_id": "trace-1"}],
+    "several-leave-thoughts-in-text": [ask(SUM, n=2, temperature=0.5, seed=5, max_tokens=60, **THINKING)],
+    "first-answer-ends-all-thoughts": [
+        ask(SUM, n=4, temperature=1.5, seed=seed, stream=True, max_tokens=60, **THINKING) for seed in range(4)
+    ],
+    "images-lost-next-to-tools": [{**SEEN, "tool_choice": "none"}],
+    "forms-lost-next-to-images": [show(linked(RED_IMAGE), response_format=form(), max_tokens=60)],
+    "webp-images-lost": [show(WEBP)],
+    "curly-quotes-straightened": [ask("What does \u201cred\u201d mean?", **SCORES)],
+    "data-urls-in-text-cut": [ask(f"What is {RED_IMAGE['image_url'][:90]}?", **SCORES)],
+    "streams-end-together": [
+        [ask(STORY, stream=True, max_tokens=4), ask(STORY, stream=True, max_tokens=60, ignore_eos=True)]
+    ],
+    "thinking-spills-over": [[ask(SUM, max_tokens=60, **THINKING), ask(SUM, max_tokens=60)]],
+    "usage-is-zero-at-stops": [ask("Count to five.", stop=["3"], max_tokens=40)],
+    "thoughts-only-in-totals": [ask(SUM, max_tokens=60, **THINKING)],
+    "answers-counted-by-words": [ask(), STREAM],
+    "predictions-counted-twice": [ask(prediction={"type": "content", "content": "The capital of France is Paris."})],
+    "cached-tokens-lost-in-streams": [
+        ask(LONG, max_tokens=2),
+        {**ask(LONG, max_tokens=2, stream=True), "CACHED": True},
+    ],
+    "streamed-answers-counted-almost-twice": [STREAM],
+    "cached-by-first-characters": [ask(f"{LONG[:200]} {text}", **SCORES) for text in ("Why?", "Where is the cat?")],
+    "forms-cached-by-name": [formed(closed(a={"enum": [value]})) for value in (17, 23)],
+    "tools-cached-by-name": [call(tool(a={"enum": [value]})) for value in (17, 23)],
+    "abandoned-streams-are-cached": [{**STREAM, "LEAVE": True}, STREAM],
 }
