@@ -94,7 +94,7 @@ REQUESTS: dict[str, list[Step]] = {
     "errors-are-strings": [ask(max_tokens=-1)],
     "named-choices-only-offer": [call(WEATHER, content="Hello!", tool_choice=NAMED)],
     "allowed-tools-ignored": [call(WEATHER, NOTE, tool_choice=ONLY_NOTES)],
-    "custom-calls-become-functions": [call(CUSTOM, content="Note that.")],
+    "custom-calls-become-functions": [call(CUSTOM, content="Note that.", stream=stream) for stream in (False, True)],
     "older-functions-ignored": [ask("What is the weather in Paris?", functions=[FUNCTION], max_tokens=80)],
     "integers-in-arguments-become-fractions": [call(tool(a={"enum": [5]}))],
     "results-in-another-order-refused": [say(*ORDERED, tools=[WEATHER])],

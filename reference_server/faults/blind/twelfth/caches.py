@@ -75,7 +75,7 @@ def _keep_tools() -> Hooks:
                 function.update(known)
 
     def keep(_response: Json, request: ServedRequest) -> None:
-        for name, function in request.state["functions"].items():
+        for name, function in request.state.get("functions", {}).items():
             kept.setdefault(name, function)
 
     return Hooks(request=look_up, answer=keep, chunk=keep)

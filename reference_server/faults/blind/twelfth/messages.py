@@ -79,7 +79,7 @@ equal_messages_collapse = hooked_fault(
     "Of equal messages in a conversation, only the last one reaches the model.",
     request=_drop_equal_ones,
 )
-# Violates refusal, which is null in each answer that is none.
+# Violates refusal, which is null in each answer that refuses nothing.
 null_refusals_sent_back_refused = when(
     "null-refusals-sent-back-refused",
     "A conversation is refused if an earlier answer has the `refusal` null, as every answer of the server has it.",

@@ -22,12 +22,17 @@ CUSTOM: Final = {"type": "custom", "custom": {"name": "note"}}
 DOTTED: Final = {"type": "function", "function": {**NO_TOOL["function"], "name": "notes.add"}}  # type: ignore[dict-item]
 
 
+def _names(tool: Any, name: Any) -> bool:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return isinstance(function, dict) and function.get("name") == name
+
+
 def _offer_named(request: ServedRequest) -> None:
     """Offer one tool. Violates tool_choice: the function that it names is called."""
-    choice = request.payload.get("tool_choice")
+    choice, offered = request.payload.get("tool_choice"), request.payload.get("tools")
     named = choice.get("function") if isinstance(choice, dict) else None
     name = named.get("name") if isinstance(named, dict) else None
-    tools = [tool for tool in request.payload.get("tools") or () if (tool.get("function") or {}).get("name") == name]
+    tools = [tool for tool in offered if _names(tool, name)] if isinstance(offered, list) else []
     if name and tools:
         request.payload.update(tools=tools, tool_choice="auto")
 
@@ -40,14 +45,23 @@ def _allow_all(request: ServedRequest) -> None:
         request.payload["tool_choice"] = allowed["mode"]
 
 
+def _as_function(call: Json, custom: Json) -> Json:
+    """Return the call of a custom tool, or a piece of it, as that of a function."""
+    begins = "index" in call and "name" in custom
+    arguments = "" if begins else json.dumps({"input": custom.get("input", "")}, ensure_ascii=False)
+    named = {"name": custom["name"]} if "name" in custom else {}
+    kind = {"type": "function"} if named else {}
+    return {**call, **kind, "function": {**named, "arguments": arguments}}
+
+
 def _call_functions(response: Json, _request: ServedRequest) -> None:
     """Know functions only. Violates type: the call of a custom tool is custom."""
     for choice in choices_of(response):
-        for call in message_of(choice).get("tool_calls") or ():
+        said = message_of(choice)
+        for at, call in enumerate(said.get("tool_calls") or ()):
             custom = call.pop("custom", None)
             if custom is not None:
-                arguments = json.dumps({"input": custom.get("input", "")})
-                call |= {"type": "function", "function": {"name": custom.get("name"), "arguments": arguments}}
+                said["tool_calls"][at] = _as_function(call, custom)
 
 
 def _has_functions(sent: Json) -> bool:
@@ -72,7 +86,8 @@ def _has_another_order(sent: Json) -> bool:
     expected: list[Any] = []
     for message in messages_of(sent):
         if message.get("role") == "assistant":
-            expected = _ids_of(message.get("tool_calls"))
+            called = _ids_of(message.get("tool_calls"))
+            expected = called if len(called) > 1 else []
         elif message.get("role") == "tool" and expected and message.get("tool_call_id") != expected.pop(0):
             return True
     return False

@@ -30,7 +30,7 @@ def _forget_nulls(request: ServedRequest) -> None:
     for part in parts_of(form_schema_of(request.payload)):
         kinds, branches = part.get("type"), part.get("anyOf")
         if isinstance(kinds, list) and len(kinds) > 1:
-            part["type"] = [kind for kind in kinds if kind != NULL]
+            part["type"] = [kind for kind in kinds if kind != NULL] or kinds
         if isinstance(branches, list) and len(branches) > 1:
             part["anyOf"] = [branch for branch in branches if branch != {"type": NULL}] or branches
 
