@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference_server.tests.blind.eleventh_requests import SEEN, formed, parts
-from reference_server.tests.blind.sixth_requests import NAMED, RED_IMAGE, SCORES, SEVERAL, SUM, THINK, say, show
+from reference_server.tests.blind.sixth_requests import MOVING, NAMED, RED_IMAGE, SCORES, SEVERAL, SUM, THINK, say, show
 from reference_server.tests.blind.steps import (
     FUNCTION,
     HISTORY,
@@ -130,6 +130,7 @@ REQUESTS: dict[str, list[Step]] = {
     "images-lost-next-to-tools": [{**SEEN, "tool_choice": "none"}],
     "forms-lost-next-to-images": [show(linked(RED_IMAGE), response_format=form(), max_tokens=60)],
     "webp-images-lost": [show(WEBP)],
+    "videos-lost-next-to-images": [show(linked(RED_IMAGE), MOVING)],
     "curly-quotes-straightened": [ask("What does \u201cred\u201d mean?", **SCORES)],
     "data-urls-in-text-cut": [ask(f"What is {RED_IMAGE['image_url'][:90]}?", **SCORES)],
     "streams-end-together": [

@@ -1,13 +1,14 @@
-"""Blind faults of images in messages: next to tools and forms, and in a format that is not read."""
+"""Blind faults of images in messages: next to tools, forms and videos, and in a format that is not read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_server.engine.media import Media
 from reference_server.faults.blind.body_recipes import parts_of
 from reference_server.faults.blind.recipes import dropping, messages_of, when
 from reference_server.faults.decorators import hooked_fault
-from reference_server.faults.topics.media.decoded_edits import media_parts, takes
+from reference_server.faults.topics.media.decoded_edits import change_parts, media_fault, media_parts, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,17 @@ def _drop_webp(request: ServedRequest) -> None:
     _drop_parts(request.payload, lambda part: part in lost)
 
 
+def _kind_of(part: Json) -> str | None:
+    medium = part.get("media")
+    return medium.kind if isinstance(medium, Media) else None
+
+
+def _drop_videos(parts: list[Json]) -> list[Json]:
+    """Read images first and nothing else. Violates messages.content: a video is part of it too."""
+    kinds = {_kind_of(part) for part in parts}
+    return [part for part in parts if _kind_of(part) != "video"] if "image" in kinds else parts
+
+
 def _with(*parameters: str) -> Callable[[Contract], bool]:
     return lambda contract: takes("image")(contract) and set(parameters) <= set(contract.parameters)
 
@@ -70,4 +82,10 @@ webp_images_lost = hooked_fault(
     "Images of the type WebP do not reach the model.",
     request=_drop_webp,
     applies_to=_with("response_format"),
+)
+videos_lost_next_to_images = media_fault(
+    "videos-lost-next-to-images",
+    "A video does not reach the model if its message has an image too.",
+    lambda: lambda messages: change_parts(messages, _drop_videos),
+    kind="video",
 )
