@@ -37,6 +37,8 @@ from reference_server.tests.blind import (
     tenth_variation_requests,
     third_requests,
     third_variation_requests,
+    twelfth_requests,
+    twelfth_variation_requests,
     variation_requests,
 )
 
@@ -55,6 +57,7 @@ REQUESTS = {
     "ninth": {**ninth_requests.REQUESTS, **ninth_variation_requests.REQUESTS},
     "tenth": {**tenth_requests.REQUESTS, **tenth_variation_requests.REQUESTS},
     "eleventh": {**eleventh_requests.REQUESTS, **eleventh_variation_requests.REQUESTS},
+    "twelfth": {**twelfth_requests.REQUESTS, **twelfth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
