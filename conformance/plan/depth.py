@@ -58,7 +58,8 @@ def _send_alone(plan: Plan) -> Plan:
 
 
 def _leave_out(plan: Plan, left_out: set[str]) -> Plan:
-    """Return the plan without these scenarios, and without their assertions."""
+    """Return the plan without these scenarios, without those that only these make needless, and their assertions."""
+    left_out = left_out | {item.id for item in plan.scenarios if item.unless_answered in left_out}
     scenarios = tuple(item for item in plan.scenarios if item.id not in left_out)
     assertions = tuple(item for item in plan.assertions if item.scenario.id not in left_out)
     return replace(plan, scenarios=scenarios, assertions=assertions, partial=True)
@@ -92,7 +93,7 @@ def _choose_left_out(plan: Plan) -> set[str]:
     ):
         left_out.add(largest.pop().id)
         requests -= 1
-    weaker = sorted((item for scenarios in values.values() for item in scenarios if _weight(item) < 1), key=_weight)
+    weaker = sorted((item for scenarios in values.values() for item in scenarios if _is_weak(item)), key=_weight)
     left_out.update(scenario.id for scenario in weaker[: max(0, requests - STANDARD_REQUESTS)])
     return left_out
 
@@ -101,6 +102,11 @@ def _weigh(scenarios: list[Scenario]) -> float:
     """Return by how many values a requirement has more than one, half of it for values that must be accepted."""
     accepted = any(item.subject is not None and item.subject.expect == "accept" for item in scenarios)
     return (len(scenarios) - 1) / (2 if accepted else 1)
+
+
+def _is_weak(scenario: Scenario) -> bool:
+    """Return whether a scenario tests no MUST, and not several values that should be accepted in one request."""
+    return _weight(scenario) < (WEIGHTS[Keyword.SHOULD] / WEIGHTS[Keyword.MUST] if scenario.also else 1)
 
 
 def _weight(scenario: Scenario) -> float:

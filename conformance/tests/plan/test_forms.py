@@ -63,7 +63,7 @@ def _own(scenarios: tuple[Scenario, ...]) -> list[Scenario]:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_form_is_sent_but_calls_to_a_server_without_them(dialect: str, declared: str) -> None:
     contract, scenarios = _list(dialect, DECLARED[declared])
-    unreached = {"".join(form) for found in forms.list_unreached(scenarios, contract).values() for form in found}
+    unreached = {"".join(form) for absent in forms.list_unreached(scenarios, contract).values() for form in absent}
     assert unreached == (WITH_CALLS.get(dialect, set()) if declared == "defaults" else set())
 
 
@@ -71,7 +71,7 @@ def test_every_form_is_sent_but_calls_to_a_server_without_them(dialect: str, dec
 def test_only_files_at_addresses_are_not_sent_to_a_server_that_cannot_fetch_them(dialect: str) -> None:
     contract, scenarios = _list(dialect, _without_places)
     unreached = forms.list_unreached(scenarios, contract)
-    steps = {step for found in unreached.values() for form in found for step in form[-1:]}
+    steps = {form[-1] for absent in unreached.values() for form in absent}
     assert all(step in (".type", ".video_url", ".audio_url") or step.startswith(("anyOf", "[]")) for step in steps)
 
 

@@ -127,14 +127,12 @@ def _scenarios(
         expect="accept",
     )
     identity = f"{TOGETHER}-{number}"
-    if len(alone) > 1:
-        step = _step(fields, writer, keyword, streams=streams)
-        yield Scenario(identity, SUMMARY, (step,), subject=together, also=tuple(subjects))
+    step = _step(fields, writer, keyword, streams=streams)
+    yield Scenario(identity, SUMMARY, (step,), subject=together, also=tuple(subjects))
     for value, subject in zip(alone, subjects, strict=True):
         name = f"form-{_name(value.parameter, _find_main(value))}"
         step = _step({value.parameter: value.value}, writer, value.keyword, streams=streams)
-        shown = identity if len(alone) > 1 else ""
-        yield Scenario(name, subject.summary, (step,), subject=subject, unless_answered=shown)
+        yield Scenario(name, subject.summary, (step,), subject=subject, unless_answered=identity)
 
 
 def _step(fields: Body, writer: FormWriter, keyword: Keyword, *, streams: bool) -> Step:
