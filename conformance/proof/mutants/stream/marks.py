@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import edit_text
+from conformance.proof.editing.streams import edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 @mutant("stream.marks-kept", steps="repeated-streamed")
 def streams_end_at_a_mark_in_their_text(exchange: Exchange) -> Exchange:
     """A stream ends after a `[DONE]` in its text."""
-    return edit_text(exchange, lambda text: text[: len("[DONE]")])
+    return edit_deltas(exchange, lambda delta: delta.update(content=""), slice(3, None))
