@@ -1,4 +1,4 @@
-"""Generate a few requests that together send every simple value that must be accepted, one of each parameter in turn.
+"""Generate a few requests that together send every simple value to be accepted, one of each parameter in turn.
 
 A server that refuses one of the values, or fails at it, does so in a request with others as well. Then, and only then,
 each of them is sent alone, which shows which one it is. Values that decide the form or the length of an answer are not
@@ -57,21 +57,37 @@ class _Pack:
 
 
 def generate(alone: Iterable[Scenario], contract: Contract) -> tuple[Scenario, ...]:
-    """Return one scenario for each request. `alone`: the scenarios that send one value each."""
-    known = [scenario for scenario in alone if scenario.subject is not None and _is_demanded(scenario.subject)]
-    waiting: dict[str, list[Scenario]] = {}
+    """Return one scenario for each request. `alone`: the scenarios that send one value each.
+
+    Values that must be accepted are not sent with those that should be, since a server may refuse one of these.
+    """
+    listed = tuple(alone)
+    packs = []
+    for keyword in (Keyword.MUST, Keyword.SHOULD):
+        waiting: dict[str, list[Scenario]] = {}
+        for scenario in _list_accepted(listed, keyword):
+            if _subject_of(scenario).parameter not in DECIDING:
+                waiting.setdefault(_subject_of(scenario).parameter, []).append(scenario)
+        packs += [(keyword, pack) for pack in _pack(waiting, contract) if len(pack.scenarios) >= FEWEST]
+    together = [
+        _scenario(contract, f"{number}", pack, keyword, streams=number % 2 == 0)
+        for number, (keyword, pack) in enumerate(packs, 1)
+    ]
     nulls = _Pack()
-    for scenario in known:
-        subject = _subject_of(scenario)
-        if subject.parameter not in DECIDING:
-            waiting.setdefault(subject.parameter, []).append(scenario)
-        if subject.value is None:
+    for scenario in _list_accepted(listed, Keyword.MUST):
+        if _subject_of(scenario).value is None:
             nulls.add(scenario, find_allowed_bodies(contract))
-    packs = [pack for pack in _pack(waiting, contract) if len(pack.scenarios) >= FEWEST]
-    together = [_scenario(contract, f"{number}", pack, streams=number % 2 == 0) for number, pack in enumerate(packs, 1)]
     if len(nulls.scenarios) >= FEWEST:
-        together.append(_scenario(contract, "nulls", nulls, streams=True))
+        together.append(_scenario(contract, "nulls", nulls, Keyword.MUST, streams=True))
     return tuple(together)
+
+
+def _list_accepted(alone: Iterable[Scenario], keyword: Keyword) -> Iterator[Scenario]:
+    """Yield the scenarios with a simple value for whose acceptance this is the requirement level."""
+    for scenario in alone:
+        subject = scenario.subject
+        if subject is not None and subject.keyword is keyword and _is_accepted(subject):
+            yield scenario
 
 
 def replace_shared(alone: Iterable[Scenario], together: Sequence[Scenario]) -> Iterator[Scenario]:
@@ -90,13 +106,12 @@ def _subject_of(scenario: Scenario) -> Subject:
     return scenario.subject
 
 
-def _is_demanded(subject: Subject) -> bool:
-    """Return whether every server must accept the value, and it is simple."""
-    accepted = subject.expect == "accept" and subject.keyword is Keyword.MUST
-    return accepted and type(subject.value) in SIMPLE and subject.parameter not in ALONE
+def _is_accepted(subject: Subject) -> bool:
+    """Return whether a server accepts the value, and it is simple."""
+    return subject.expect == "accept" and type(subject.value) in SIMPLE and subject.parameter not in ALONE
 
 
-def _scenario(contract: Contract, name: str, pack: _Pack, *, streams: bool) -> Scenario:
+def _scenario(contract: Contract, name: str, pack: _Pack, keyword: Keyword, *, streams: bool) -> Scenario:
     subjects = tuple(_subject_of(scenario) for scenario in pack.scenarios)
     stream = contract.parameters.get("stream")
     may_stream = stream is not None and not stream.lacking
@@ -106,7 +121,7 @@ def _scenario(contract: Contract, name: str, pack: _Pack, *, streams: bool) -> S
         requirement=f"parameters.together.values-{name}",
         check="parameters.valid-accepted",
         parameter="together",
-        keyword=Keyword.MUST,
+        keyword=keyword,
         source=f"{contract.document.id}#request",
         summary=SUMMARY,
         value={item.parameter: item.value for item in subjects},
