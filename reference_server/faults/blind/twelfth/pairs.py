@@ -8,8 +8,10 @@ from reference_server.faults.blind.recipes import dropping, is_number, is_whole,
 from reference_server.faults.blind.thought_recipes import thinks, turn_thinking_off
 from reference_server.faults.blind.validity import NO_TOOL, allows
 from reference_server.faults.decorators import has_parameters
+from reference_server.upstream.kind import NO_STOPS_WITH_TOOLS
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -39,6 +41,10 @@ def _thinks_briefly(sent: Json) -> bool:
     return thinks(sent) and any(is_whole(sent.get(name), 1, SMALL) for name in LIMITS)
 
 
+def _stops_with_tools(contract: Contract) -> bool:
+    return has_parameters("stop", "tools")(contract) and NO_STOPS_WITH_TOOLS not in contract.rules
+
+
 # Violates bad_words, which apply to each choice.
 bad_words_lost_next_to_several = when(
     "bad-words-lost-next-to-several",
@@ -53,7 +59,7 @@ stops_lost_next_to_tools = when(
     "Stop strings have no effect if the request has tools.",
     _has_tools,
     dropping("stop", "include_stop_str_in_output"),
-    applies_to=has_parameters("stop", "tools"),
+    applies_to=_stops_with_tools,
 )
 # Violates response_format, which an answer without a call has.
 forms_lost_next_to_tools = when(
