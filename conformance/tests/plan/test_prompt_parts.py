@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -70,3 +72,21 @@ def test_each_message_differs_in_one_kind_of_text() -> None:
 def test_without_log_probabilities_only_texts_that_grow_are_sent() -> None:
     growing = {f"notes{OTHER}{kind.name}" for kind in KINDS["notes"] if kind.grows}
     assert {"notes", *growing} == steps_of(text_kinds, "mindie-1.0").keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "convert"),
+    [
+        ("email", lambda text: re.sub(r"[\w.+-]+@[\w.-]+\w", "[ADDRESS]", text)),
+        ("card", lambda text: re.sub(r"\d{13,16}", "[CARD]", text)),
+        ("full-width", lambda text: unicodedata.normalize("NFKC", text)),
+        ("invisible", lambda text: text.replace("\u200b", "")),
+        ("case", str.casefold),
+        ("joined-lines", lambda text: " ".join(text.split())),
+        ("tags", lambda text: re.sub(r"<[^<>]*>", "", text)),
+    ],
+)
+def test_a_server_that_converts_a_kind_of_text_reads_both_texts_alike(kind: str, convert: Any) -> None:
+    steps = steps_of(text_kinds, "vllm")
+    notes, other = ((steps[name].body or {})["messages"][0]["content"] for name in ("notes", f"notes{OTHER}{kind}"))
+    assert convert(notes) == convert(other)

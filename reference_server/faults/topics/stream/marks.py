@@ -1,4 +1,4 @@
-"""Faults of streams that search the text of an answer for what ends events and streams."""
+"""A fault of streams: they search the text of an answer for what ends events and streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 END = "[DONE]"
-FIELD = "data: "
 
 
 @fault("text-behind-done-lost", "chunk")
@@ -25,12 +24,3 @@ def text_behind_done_is_lost(chunk: Json, request: ServedRequest) -> None:
         if END in said.get(index, ""):
             message["content"] = ""
         said[index] = said.get(index, "") + piece
-
-
-@fault("field-names-in-text-lost", "chunk")
-def field_names_in_text_are_lost(chunk: Json, _request: ServedRequest) -> None:
-    """A piece of a stream's text that is the name of a field of events is lost."""
-    for choice in choices_of(chunk):
-        message = message_of(choice)
-        if isinstance(message.get("content"), str) and message["content"].strip() in (FIELD.strip(), "data"):
-            message["content"] = ""
