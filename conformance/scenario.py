@@ -130,7 +130,8 @@ class Step:
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
     rounds. In a scenario that tests several facts, steps have subjects of their own. `pruned` names the fields that
     were left out of the body because the server does not support them. Steps with `crowd` are sent at the same time,
-    after the other steps of their scenario. `only_for` is the only check that a step is sent for. A step that
+    after the other steps of their scenario. `only_for` is the only check that a step is sent for. A step that is
+    `thorough` is only sent at that depth. A step that
     `continues` an earlier one sends the messages of that step and the message of its answer in front of its own ones.
     """
 
@@ -152,6 +153,7 @@ class Step:
     crowd: bool = False
     only_for: str | None = None
     continues: str | None = None
+    thorough: bool = False
 
     @property
     def source(self) -> str | None:

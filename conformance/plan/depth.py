@@ -1,7 +1,8 @@
 """Limit how much of a plan is sent: a smoke test, the usual run, or everything.
 
 - quick: a few dozen requests that show as many requirements as possible, a MUST before a SHOULD.
-- standard: everything, but no more than the usual number of requests. If the contract has many parameters, some values
+- standard: nearly everything, but no more than the usual number of requests. Steps of which others show nearly the same
+  are left out. If the contract has many parameters, some values
   of the requirements with the most values are left out, then values whose outcome the document leaves open or only
   recommends.
 - thorough: everything, and each value alone.
@@ -19,7 +20,7 @@ from conformance.plan.selection import narrow_scenario, needed_requests
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from conformance.plan.assertion import Assertion
     from conformance.plan.plan import Plan
@@ -47,6 +48,14 @@ def limit_plan(plan: Plan, depth: Depth) -> Plan:
             return _leave_out(plan, left_out) if left_out else plan
         case "thorough":
             return _send_alone(plan)
+
+
+def without_thorough_steps(scenarios: Iterable[Scenario]) -> tuple[Scenario, ...]:
+    """Return the scenarios without the steps that only a thorough run sends."""
+    kept = (
+        replace(scenario, steps=tuple(step for step in scenario.steps if not step.thorough)) for scenario in scenarios
+    )
+    return tuple(scenario for scenario in kept if scenario.steps)
 
 
 def _send_alone(plan: Plan) -> Plan:

@@ -11,7 +11,7 @@ from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
-from conformance.plan.depth import limit_plan
+from conformance.plan.depth import limit_plan, without_thorough_steps
 from conformance.plan.plan import (
     find_covered,
     find_unmatched,
@@ -95,7 +95,7 @@ def _draft(
         *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
         *_unsupported_parameters(contract, capabilities),
     )
-    possible = _list_possible(contract, known, checks, wanted)
+    possible = _list_possible(contract, known, checks, wanted, thorough=depth == "thorough")
     by_id = {check.id: check for check in checks}
     plan = make_plan(
         possible.contract,
@@ -120,9 +120,13 @@ def _draft(
 
 
 @lru_cache(maxsize=KEPT)
-def _list_possible(contract: Contract, known: Known, checks: tuple[Check, ...], wanted: Draw) -> _Possible:
+def _list_possible(
+    contract: Contract, known: Known, checks: tuple[Check, ...], wanted: Draw, *, thorough: bool = True
+) -> _Possible:
     """List what every plan for these capabilities is selected from. Cached: the plans of one command share it."""
     narrowed, scenarios = _list_scenarios(contract, known)
+    if not thorough:
+        scenarios = without_thorough_steps(scenarios)
     drawn = draw(narrowed, wanted)
     assertions = list_assertions(narrowed, (*scenarios, *drawn), {check.id: check for check in checks})
     return _Possible(narrowed, (*scenarios, *drawn), (*assertions, *oracle.assertions(narrowed, drawn)))

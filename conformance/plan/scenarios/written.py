@@ -25,8 +25,9 @@ Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that 
 does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
 with the default of the contract, unless it depends on the configuration. A step whose `needs`, a list of parameters,
 are not all supported is left out, and so is a step that uses a parameter which the server lacks, unless it expects a
-refusal. A step with `only_for: CHECK` is left out where the dialect does not have that requirement. `fitting.py` holds
-the remaining steps against the contract.
+refusal. A step with `only_for: CHECK` is left out where the dialect does not have that requirement. A step with
+`thorough: true` is only sent at that depth, since others show nearly the same. `fitting.py` holds the remaining steps
+against the contract.
 
 With `rounds: 8` the steps are sent up to eight times, until every trial is decided. Steps with `once: true` are sent
 once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
@@ -322,6 +323,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         pruned=frozenset(complete) - frozenset(body or ()),
         only_for=row.get("only_for"),
         continues=row.get("continues"),
+        thorough=row.get("thorough", False),
     )
 
 

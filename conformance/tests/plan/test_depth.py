@@ -35,19 +35,19 @@ def test_a_quick_run_has_few_requests_and_tokens(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_standard_run_usually_sends_at_most_950_requests_and_12500_completion_tokens(dialect: str) -> None:
+def test_a_standard_run_usually_sends_at_most_900_requests_and_12000_completion_tokens(dialect: str) -> None:
     contract = load(dialect)
     denied = frozenset({"media"} & set(contract.capabilities))
     known = DeclaredCapabilities(frozenset(contract.capabilities) - denied, denied, "")
     cost = estimate_cost(draft(contract, known, depth="standard"))
-    assert cost.requests <= 950
-    assert cost.completion_tokens <= 12_500
+    assert cost.requests <= 900
+    assert cost.completion_tokens <= 12_000
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_media_cost_at_most_80_more_requests(dialect: str) -> None:
     cost = estimate_cost(plan_of(dialect, "standard"))
-    assert cost.requests <= 950 + 80
+    assert cost.requests <= 900 + 80
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -16,7 +16,7 @@ from openapi.reading.grammar.vocabulary import NAME, QUOTED
 _HAS: Final = (
     r"(?:(?:which |that |must |should )?(?:has|have|contains?|consists? of|includes?|comprises?)"
     r"|(?:is|are|must be) (?:an? )?objects? (?:with|of|containing|that (?:has|have|contains?))|with)"
-    r"(?: the)?(?: following)?(?: two| three| four)?(?: (?:fields|keys|properties|members))?:?"
+    r"(?: the)?(?: following)?(?: two| three| four)?(?: (?:fields|keys|properties|parts))?:?"
 )
 _ELEMENT: Final = r"(?:each|every)(?: one)?(?: of (?:them|these|which)| [a-z]+)?"
 _OBJECT: Final = r"(?:it|this|an? object|the object)"

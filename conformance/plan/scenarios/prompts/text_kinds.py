@@ -32,19 +32,23 @@ LONG_WORD: Final = "Wuffo0Zq-iR/7bT+" * 10
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """A kind of text: one of it, and another one. grows: whether the other one certainly has more tokens."""
+    """A kind of text: one of it, and another one.
+
+    grows: whether the other one certainly has more tokens. rare: whether only a thorough run sends it.
+    """
 
     name: str
     text: str
     other: str
     grows: bool = False
+    rare: bool = False
 
 
 NOTES: Final = (
     TextKind("email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True),
-    TextKind("phone", "Call +1 202 555 0143", "Call +49 30 901820 12345678", grows=True),
+    TextKind("phone", "Call +1 202 555 0143", "Call +49 30 901820 12345678", grows=True, rare=True),
     TextKind("card", "Pay with 4222222222222", "Pay with 4111111111111111", grows=True),
-    TextKind("ip-address", "The router is 9.9.9.9", "The router is 203.0.113.254"),
+    TextKind("ip-address", "The router is 9.9.9.9", "The router is 203.0.113.254", rare=True),
     TextKind(
         "url",
         "See https://example.org/a?x=1",
@@ -53,36 +57,54 @@ NOTES: Final = (
     ),
     TextKind("key", "Key sk-proj-a1B2c3D4e5F6g7H8", "Key sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6", grows=True),
     TextKind(
-        "path", "Open /home/anna/.ssh/id_rsa", "Open /home/anna/projects/hotel/backup/.ssh/id_ed25519.pub", grows=True
+        "path",
+        "Open /home/anna/.ssh/id_rsa",
+        "Open /home/anna/projects/hotel/backup/.ssh/id_ed25519.pub",
+        grows=True,
+        rare=True,
     ),
     TextKind("entities", "Rock & roll, a < b", "Rock &amp; roll, a &lt; b"),
     TextKind("percent-encoding", "Salt%26pepper", "Salt&pepper"),
-    TextKind("percent", "100%% wool", "100% wool"),
-    TextKind("dollars", "My $$5 note", "My $5 note"),
+    TextKind("percent", "100%% wool", "100% wool", rare=True),
+    TextKind("dollars", "My $$5 note", "My $5 note", rare=True),
     TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>"),
     TextKind("braces", "Set {{a}}", "Set {a}"),
     TextKind("backslashes", "In C:\\\\tmp", "In C:\\tmp"),
     TextKind("escapes", "One\\ntwo", "One\ntwo"),
-    TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread"),
-    TextKind("emphasis", "**Loud** and `low`", "Loud and low"),
+    TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread", rare=True),
+    TextKind("emphasis", "**Loud** and `low`", "Loud and low", rare=True),
     TextKind("indentation", "for all:\n        sing", "for all:\n    sing"),
     TextKind("joined-lines", "early\nlate", "early late"),
     TextKind("carriage-return", "up\r\ndown", "up\ndown"),
-    TextKind("empty-lines", "sun\n\n\n\nmoon", "sun\n\nmoon"),
-    TextKind("emoji", "Flight \U0001f680", "Flight \U0001f6f8"),
-    TextKind("joined-emoji", "She is \U0001f469\u200d\U0001f680", "She is \U0001f469\U0001f680"),
+    TextKind("empty-lines", "sun\n\n\n\nmoon", "sun\n\nmoon", rare=True),
+    TextKind("emoji", "Flight \U0001f680", "Flight \U0001f6f8", rare=True),
+    TextKind("joined-emoji", "She is \U0001f469\u200d\U0001f680", "She is \U0001f469\U0001f680", rare=True),
     TextKind("accent", "A caf\u00e9", "A cafe"),
     TextKind("scripts", "\u4f60\u597d \u05e9\u05dc\u05d5\u05dd", "\u65e9\u5b89 \u05d1\u05d5\u05e7\u05e8"),
-    TextKind("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", "Tokyo 20"),
-    TextKind("invisible", "ho\u200btel", "hotel"),
-    TextKind("non-breaking", "5\u00a0km", "5 km"),
-    TextKind("quotes", "\u201csoft\u201d", '"soft"'),
-    TextKind("case", "HELLO World", "hello world"),
+    TextKind("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", "Tokyo 20", rare=True),
+    TextKind("invisible", "ho\u200btel", "hotel", rare=True),
+    TextKind("non-breaking", "5\u00a0km", "5 km", rare=True),
+    TextKind("quotes", "\u201csoft\u201d", '"soft"', rare=True),
+    TextKind(
+        "account", "Send it to NO9386011117947", "Send it to MT84MALT011000012345MTLCAST001S", grows=True, rare=True
+    ),
+    TextKind(
+        "identifier",
+        "Order 0f8fad5b-d9cb-469f-a165-70867728950e",
+        "Order 7c9e6679-7425-40de-944b-e07fc1f90ae7",
+        rare=True,
+    ),
+    TextKind("blanks-at-line-ends", "verse   \nline", "verse\nline", rare=True),
+    TextKind("tab", "left\tright", "left    right", rare=True),
+    TextKind("repeated", "soooooooooo", "soooo", rare=True),
+    TextKind("long-word", f"{LONG_WORD}x1", f"{LONG_WORD}q7", rare=True),
+    TextKind("case", "HELLO World", "hello world", rare=True),
 )
 RISKY: Final = (
-    TextKind("swearword", "damn it", "crap it"),
+    TextKind("control", "be\u0007ep", "beep", rare=True),
+    TextKind("swearword", "damn it", "crap it", rare=True),
     TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?"),
-    TextKind("end-of-thoughts", "red </think> sun", "blue </think> sun"),
+    TextKind("end-of-thoughts", "red </think> sun", "blue </think> sun", rare=True),
 )
 KINDS: Final = {"notes": NOTES, "risky": RISKY}
 GROWING: Final = frozenset(kind.name for kinds in KINDS.values() for kind in kinds if kind.grows)
@@ -112,7 +134,8 @@ def _list_messages(contract: Contract) -> Iterator[Step]:
             continue
         yield Step(name, body={**_write_notes(kinds), **fields}, expect="either")
         for kind in sent:
-            yield Step(f"{name}{OTHER}{kind.name}", body={**_write_notes(kinds, kind), **fields}, expect="either")
+            body = {**_write_notes(kinds, kind), **fields}
+            yield Step(f"{name}{OTHER}{kind.name}", body=body, expect="either", thorough=kind.rare)
 
 
 def _list_results(contract: Contract) -> Iterator[Step]:
