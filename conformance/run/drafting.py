@@ -21,7 +21,7 @@ from conformance.plan.plan import (
     require_matches,
     shows,
 )
-from conformance.plan.scenarios import boundaries, greedy_bounds, list_scenarios, written
+from conformance.plan.scenarios import boundaries, client_headers, greedy_bounds, list_scenarios, written
 from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
@@ -95,7 +95,8 @@ def _draft(
         *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
         *_unsupported_parameters(contract, capabilities),
     )
-    possible = _list_possible(contract, known, checks, wanted, thorough=depth == "thorough")
+    is_whole = not (only or topics)  # a selection takes few steps by itself
+    possible = _list_possible(contract, known, checks, wanted, thorough=depth == "thorough" or not is_whole)
     by_id = {check.id: check for check in checks}
     plan = make_plan(
         possible.contract,
@@ -147,7 +148,7 @@ def _explain_uncovered(plan: Plan) -> Plan:
     checks = gather_checks(contract)
     unfit = [
         item
-        for module in (written, boundaries, greedy_bounds, prompt_parts, text_kinds, tasks)
+        for module in (written, boundaries, client_headers, greedy_bounds, prompt_parts, text_kinds, tasks)
         for item in module.list_unfit(contract)
     ]
     left_out = {

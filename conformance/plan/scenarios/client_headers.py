@@ -108,6 +108,14 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     return tuple(Fitting(contract).fit(_list_requests()))
 
 
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield the first request if the contract does not allow it, with the reason."""
+    fitting = Fitting(contract)
+    first = next(_list_requests())
+    if not list(fitting.fit([first])):
+        yield first, f"scenario {first.id}, {fitting.reasons[first.id]}"
+
+
 def _list_requests() -> Iterator[Scenario]:
     alone: dict[str, Scenario] = {}
     requests = [*((names, False) for names in PLAIN), *((names, True) for names in STREAMED)]

@@ -63,7 +63,7 @@ blank_results_refused = _refused(
     lambda sent: any(isinstance(item.get("content"), str) and not item["content"].strip() for item in _results(sent)),
 )
 mixed_results_refused = _refused(
-    "results-in-another-order-refused",
+    "results-out-of-order-refused",
     "Results of tools in another order than the calls are refused.",
     _results_are_mixed,
 )
