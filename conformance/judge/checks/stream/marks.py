@@ -49,13 +49,13 @@ def marks_in_text_are_text(exchanges: Mapping[str, Exchange], context: Context) 
 
 
 def _read(exchange: Exchange) -> str:
-    """Return the text of an answer; of JSON, and of the arguments of a call, the note in it."""
+    """Return the text of an answer or of the arguments of its call; of JSON in a requested form, the note in it."""
     choice = exchange.choices.get(0)
     if choice is None:
         return ""
     sent: Any = exchange.request_json
     text = choice.tool_calls[0].arguments if choice.tool_calls else choice.content
-    if "response_format" not in sent and not choice.tool_calls:
+    if "response_format" not in sent:
         return text
     value = read_json(text).value
     note = value.get("note") if isinstance(value, dict) else None
@@ -68,9 +68,5 @@ def _find_demanded(exchange: Exchange) -> str | None:
     if "structured_outputs" in sent:
         return str(sent["structured_outputs"]["choice"][0])
     if "response_format" in sent:
-        schema = sent["response_format"]["json_schema"]["schema"]
-    elif "tools" in sent:
-        schema = sent["tools"][0]["function"]["parameters"]
-    else:
-        return None
-    return str(schema["properties"]["note"]["enum"][0])
+        return str(sent["response_format"]["json_schema"]["schema"]["properties"]["note"]["enum"][0])
+    return None  # the arguments of a call that is not strict need not follow their schema
