@@ -12,7 +12,7 @@ from conformance.judge.applicability import ANSWER, either, in_scenario, not_gen
 from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
 from conformance.judge.evidence.requested_schema import schema_of_text
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
-from openapi.stream.strict_json import read_json
+from openapi.stream.strict_json import quote, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -166,7 +166,7 @@ def choice_gives_one_of_the_texts(exchange: Exchange, _: Context) -> Iterator[Fi
     choices = exchange.request_json["structured_outputs"]["choice"]
     for where, text in _texts(exchange):
         if text.strip() not in choices:
-            yield Finding(where, " or ".join(choices), repr(text)[:200])
+            yield Finding(where, " or ".join(map(quote, choices)), repr(text)[:200])
 
 
 @check("structured.matches-expression", on=_requests("structured_outputs", "regex"))

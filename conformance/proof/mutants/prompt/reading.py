@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @mutant("prompt.every-character-read", scenario="prompts-that-look-alike", steps="*")
 def characters_are_not_read(exchange: Exchange) -> Exchange:
-    """No character of a prompt reaches the model."""
-    return edit_each(exchange, forget_the_prompt)
+    """No character of a prompt reaches the model, nor what counts it."""
+    return edit_usage(edit_each(exchange, forget_the_prompt), lambda usage: usage.update(prompt_tokens=5000))
 
 
 @mutant("prompt.every-word-read", steps="long*")
