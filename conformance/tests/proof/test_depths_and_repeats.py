@@ -42,13 +42,14 @@ def test_new_figures_replace_the_former_ones_and_nothing_else() -> None:
     assert render(matrix, ["a note"], depth_table.render_summary(TABLE)) == depth_table.replace_summary(before, TABLE)
 
 
-def test_the_committed_figures_are_of_the_faults_in_the_kill_table_and_deeper_runs_detect_more() -> None:
+def test_the_committed_figures_are_of_faults_in_the_kill_table_and_deeper_runs_detect_more() -> None:
+    """A few new faults may not be measured yet: the page states of how many the figures are."""
     table = depth_table.read()
     faults = {name for name, row in kill_table.read()["faults"].items() if not row.get("benign")}
     assert [*DEPTHS] == [*table["depths"]]
-    assert len(faults) == table["faults"]
+    assert 0.9 * len(faults) < table["faults"] <= len(faults)
     quick, standard, thorough = (result["strengths"] for result in table["depths"].values())
-    assert len(quick) < len(standard) <= len(thorough) > 0.98 * len(faults)
+    assert len(quick) < len(standard) <= len(thorough) > 0.98 * table["faults"]
     assert faults >= quick.keys() | standard.keys() | thorough.keys()
 
 
