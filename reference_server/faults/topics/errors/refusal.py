@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+SOON_S: Final = 3.0
 ANSWER: Json = {
     "id": "1",
     "object": "chat.completion",
@@ -57,6 +60,21 @@ def falls_after_an_error(app: ASGIApp, contract: Contract) -> App:
         await app(scope, again, send)
 
     return serve
+
+
+@wrapping_fault("refused-as-a-conflict-soon-after")
+def refused_as_a_conflict(app: ASGIApp, contract: Contract) -> App:
+    """An invalid request that follows the same one within three seconds gets a 409."""
+    refused_at: dict[bytes, float] = {}
+
+    def again(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
+        now = time.monotonic()
+        if now - refused_at.get(request.body, -math.inf) < SOON_S:
+            head.status = 409
+        refused_at[request.body] = now
+        return body
+
+    return FaultMiddleware(app, contract, Hooks(refusal=again))
 
 
 @wrapping_fault("refused-otherwise-again", flaky=True)

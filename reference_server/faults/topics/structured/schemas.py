@@ -70,6 +70,25 @@ def _failing(name: str, line: str, unusual: Callable[[Any], bool]) -> Fault:
     return hooked_fault(name, line, request=fail, applies_to=has_forms, declares=STRUCTURED, bugs=[108])
 
 
+def _needs_no_word(contract: Contract) -> bool:
+    return "structured.objects-without-the-word" in contract.requirements
+
+
+def _refuse_wordless(request: ServedRequest) -> None:
+    wanted = request.payload.get("response_format")
+    is_object = isinstance(wanted, dict) and wanted.get("type") == "json_object"
+    if is_object and "json" not in repr(request.payload.get("messages")).lower():
+        raise Refusal("invalid_request", "messages: must contain the word 'json' in some form")
+
+
+wordless_objects_refused = hooked_fault(
+    "form-objects-without-the-word-refused",
+    "A response_format of the type json_object is refused if no message has the word JSON.",
+    request=_refuse_wordless,
+    applies_to=_needs_no_word,
+    declares=STRUCTURED,
+    bugs=[108],
+)
 maps_refused = _refused(
     "form-maps-refused",
     "A response_format with a schema for additional properties is refused.",

@@ -89,10 +89,10 @@ many_functions_refused = _refused(
     "More than 32 functions are refused.",
     lambda sent: len(_functions(sent)) > MOST_FUNCTIONS,
 )
-null_strict_refused = _refused(
-    "null-for-strict-refused",
-    "A function with null for strict is refused.",
-    lambda sent: any("strict" in item and item["strict"] is None for item in _functions(sent)),
+called_unions_refused = _refused(
+    "called-unions-refused",
+    "A function whose parameters have alternatives is refused.",
+    lambda sent: any("'anyOf'" in repr(item.get("parameters")) for item in _functions(sent)),
 )
 underscores_refused = _refused(
     "leading-underscores-refused",
