@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ALL = tuple(f"canary-{number}" for number in range(1, 7))
 MOST_EQUAL = 3
-"""The least number of equal texts among five that chance does not explain."""
+"""The number of equal texts of requests at the same time that chance does not explain."""
 CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
 
 
