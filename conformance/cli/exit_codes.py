@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.report.verdict import RequirementRow
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
 
 CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, INCONCLUSIVE, INTERNAL_ERROR = range(6)
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it

@@ -30,7 +30,7 @@ from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
-from conformance.run.session import load_contract, parse_target
+from conformance.run.session.target import load_contract, parse_target
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 from openapi.perturbation.perturbation import Variant
