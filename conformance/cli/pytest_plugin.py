@@ -29,7 +29,7 @@ from conformance.errors import HarnessError, ServerNotListening, Unreachable, Us
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.record import BudgetLimits
 from conformance.report import waivers
-from conformance.report.verdict import Outcome, row_fails
+from conformance.report.outcome import Outcome, row_fails
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from conformance.judge.judgement import Judgement
     from conformance.plan.assertion import Assertion
-    from conformance.report.verdict import RequirementRow
+    from conformance.report.requirement_row import RequirementRow
     from conformance.run.session.preparation import PreparedRun
 
 

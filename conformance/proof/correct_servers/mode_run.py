@@ -16,7 +16,7 @@ from conformance.client.secret import Secret
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import list_dialects
 from conformance.record import BudgetLimits
-from conformance.report.verdict import Outcome
+from conformance.report.outcome import Outcome
 from conformance.run.drafting import draft
 from conformance.run.session.options import RunOptions
 from conformance.run.session.preparation import prepare_server

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from conformance.report import results
+from conformance.report.outcome import Outcome
 from conformance.report.report_kinds import REPORT_KINDS
-from conformance.report.verdict import Outcome
 from conformance.report.writers import (
     WRITERS,
     badge,
