@@ -18,7 +18,8 @@ from conformance.plan.capabilities import (
 )
 from conformance.plan.scenarios import boundaries, boundary_request, boundary_values, list_scenarios
 from conformance.plan.scenarios.written import reading
-from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+from conformance.scenario import OMITTED, Scenario, Step
+from conformance.stop_string import StopFrom
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, read_json

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import HarnessError
 from conformance.plan.media import MediaParts
 from conformance.plan.scenarios.written.payload import cookie_field, first_tokens, message_text, raw_body
-from conformance.scenario import OMITTED, Step, StopFrom
+from conformance.scenario import OMITTED, Step
+from conformance.stop_string import StopFrom
 from openapi.contract.contract import ABSENT
 from openapi.contract.tree.scenario_keys import STEP_KEYS
 from openapi.did_you_mean import suggest
