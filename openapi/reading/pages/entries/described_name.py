@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
+
+from openapi.reading.grammar.clauses import read_text
 
 from openapi.reading.pages.entries.signature import says_type, split_words
 from openapi.reading.pages.names import PATH
+from openapi.reading.pages.nesting import load_outline
 
 _NAME: Final = re.compile(rf"(?P<mark>\*\*`|`|\*\*|__|)(?P<name>{PATH})(?:`\*\*|`|\*\*|__|)\s*:?\s*")
 _BRACKETS: Final = re.compile(
@@ -16,6 +20,15 @@ _BRACKETS: Final = re.compile(
 _BETWEEN: Final = re.compile(r"\s*[,;|·•]?\s*")
 _WORDS: Final = re.compile(r"[^\s,;:.()\[\]*`–—]+(?:[ ][^\s,;:.()\[\]*`–—]+){0,5}")
 _END: Final = re.compile(r"\s*(?P<separator>:|[-–—](?=\s|$)|)\s*")
+_PLAIN: Final = re.compile(
+    rf"(?P<name>{PATH})(?P<separator>\s*[:=]\s*|\s+[-–—]+\s+|\s*\t\s*|[ ]{{2,}}|\s*,\s+|\s*(?=\())(?=\S)"
+)
+_IDENTIFIER: Final = re.compile(r"[a-z]\w*(?:(?:\[\])?\.[a-z]\w*)*")
+_AFTER_TYPE: Final = re.compile(
+    r"\s*(?:$|[,.;:()|]|[-–—]\s)|\s+(?:between|from|in|up to|at (?:most|least)|one of|with|default\w*|required"
+    r"|optional|mandatory|or null|[<>=≤≥]|\d)",
+    re.IGNORECASE,
+)
 _AND: Final = re.compile(r"(?:,?\s*(?:and|or|&|/|和|或|与)(?=[\s`*])|,)\s*", re.IGNORECASE)
 _LEADING: Final = re.compile(r"^[,;.]\s*")
 
@@ -53,6 +66,36 @@ def parse_entry(words: str) -> DescribedName | None:
     if not (opening["mark"] or is_typed) or not (is_typed or is_separated) or (is_typed and _goes_on(text)):
         return None
     return DescribedName(opening["name"], signature, " ".join(_LEADING.sub("", text).split()), is_typed)
+
+
+def parse_plain_entry(words: str) -> DescribedName | None:
+    """Parse an entry without marks, such as `top_p - number, ...`: a name, a separator and a type; None for another.
+
+    Behind a name that the interface does not have, the type must end its clause or begin a statement. A known name
+    may also be followed by another statement, or by whether it is required.
+    """
+    match = _PLAIN.match(words)
+    if match is None or says_type(match["name"]):
+        return None
+    name, rest = match["name"], words[match.end() :]
+    is_known = name.replace("[]", "").rpartition(".")[2] in _known_names()
+    bare = _match_bare(rest, 0) or next((word for word in [_BRACKETS.match(rest)] if word), None)
+    bare = bare[0] if isinstance(bare, re.Match) else bare
+    is_typed = bool(bare) and any(map(says_type, _inside(bare) if bare[0] in "([`*_<" else split_words(bare)))
+    if not is_typed and not (is_known and match["separator"].strip() and read_text(rest, name).statements):
+        return None
+    if is_typed and not is_known and not _AFTER_TYPE.match(rest, len(bare or "")):
+        return None
+    if not is_known and not _IDENTIFIER.fullmatch(name):
+        return None
+    entry = parse_entry(f"`{name}`: {rest}")
+    return None if entry is None else replace(entry, is_typed=True)
+
+
+@cache
+def _known_names() -> frozenset[str]:
+    """Return the names of the parameters of the interface, and of their fields."""
+    return frozenset(path[-1] for path in load_outline("request"))
 
 
 def _goes_on(text: str) -> bool:
