@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ENUM = re.compile(r"(?:string )?(?:enum|enumeration|枚举)(?:类型|值| string)?", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:or|and)\s|,|\||、|/|\s(?:or|and)\s|或者?|和)\s*")
+_SWITCHED = {"on": True, "off": False, "enabled": True, "disabled": False, "yes": True, "no": False}
 _NUMBERS = frozenset({"integer", "number"})
 _JSON_TYPES = {str: "string", int: "integer", bool: "boolean"}
 
@@ -212,6 +213,8 @@ def _attributes(statements: Iterable[Statement]) -> tuple[dict[str, Any], list[s
     default = attributes.get("default")
     if isinstance(default, DescribedDefault) and str(default) in attributes.get("enum", ()):
         attributes["default"] = str(default)  # the word is one of the values
+    if isinstance(default, DescribedDefault) and attributes.get("types") == ("boolean",):
+        attributes["default"] = _SWITCHED.get(default.lower(), default)
     if is_stated("default", attributes.get("default", UNSTATED)) and "required" not in attributes:
         attributes["required"] = "no"  # a parameter with a default is optional
     types = attributes.get("types", ())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.descriptions import describes_value, is_span_of_years, split_description
+from openapi.reading.grammar.quantities.surroundings import is_restricting
 from openapi.reading.grammar.rule import Preceding
 from openapi.reading.grammar.rules import read_clause
 from openapi.reading.grammar.statement import Statement
@@ -19,9 +20,9 @@ from openapi.reading.grammar.vocabulary import normalize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_BRACKET: Final = re.compile(r"(?P<outer>[^()]+?)\s*\((?P<inner>[^()]+)\)\s*")
-_NEXT: Final = frozenset({"range", "items", "count", "default", "required"})
-"""What a clause behind a description may state."""
+_BRACKET: Final = re.compile(r"(?P<outer>.+?)\s*\((?P<inner>[^()]+)\)\s*", re.DOTALL)
+_NEXT: Final = frozenset({"items", "count", "default", "required"})
+"""What a clause behind a description may state, other than a range."""
 MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _SHORTENED: Final = re.compile(r"\b(?:max|min)\.\s\d", re.IGNORECASE)
@@ -96,13 +97,15 @@ def read_text(text: str, name: str) -> ParsedText:
 
 
 def _read_bracket(text: str, name: str) -> ParsedText | None:
-    """Read a sentence that states something, and ends with a fact in brackets: `..., 0 to 2 (default 1)`."""
+    """Read a sentence that ends with a fact in brackets, `Sends pieces (default false)`, and restricts it in no way."""
     match = _BRACKET.fullmatch(text)
     if match is None:
         return None
     inner, outer = _read_sentence(match["inner"], name), _read_sentence(match["outer"], name)
-    is_fact = {statement.attribute for statement in inner.statements} & _NEXT and not inner.unread
-    return join([outer, inner]) if is_fact and outer.statements else None
+    is_fact = _states_fact(inner.statements) and not inner.unread
+    if not is_fact or not (outer.statements or not is_restricting(normalize(match["outer"]).lower())):
+        return None
+    return join([outer, inner])
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -164,7 +167,7 @@ def _read_described(words: str, name: str) -> ParsedText | None:
     """Read a first clause that states a range behind a description without a comma; None for another."""
     for head, tail in split_description(normalize(words).rstrip(". ")):
         inner = _read_sentence(tail, name)
-        if inner.unread or not inner.statements or is_span_of_years(tail):
+        if inner.unread or not _states_fact(inner.statements) or is_span_of_years(tail):
             continue
         if describes_value(head, name):
             return ParsedText(inner.statements, (words[: len(head)],))
@@ -175,13 +178,22 @@ def _read_described(words: str, name: str) -> ParsedText | None:
     return None
 
 
+def _states_fact(statements: Iterable[Statement]) -> bool:
+    """Return whether statements state a fact that may follow a description: one bound alone may be advice."""
+    return any(
+        all(None not in (one.low, one.high) for one in statement.value)
+        if statement.attribute == "range"
+        else statement.attribute in _NEXT
+        for statement in statements
+    )
+
+
 def _is_description(text: str, spans: list[tuple[int, int]], name: str) -> bool:
     """Return whether the first clause only describes the value, and the next one states a fact about it."""
     if len(spans) == 1 or not describes_value(text[slice(*spans[0])], name):
         return False
     end, read = _read_longest(text, spans, 1, name, Preceding.READ)
-    stated = {statement.attribute for statement in read or ()}
-    return bool(stated & _NEXT) and not is_span_of_years(text[spans[1][0] : spans[end - 1][1]])
+    return _states_fact(read or ()) and not is_span_of_years(text[spans[1][0] : spans[end - 1][1]])
 
 
 def _read_longest(

@@ -83,8 +83,8 @@ def read_declared_types(blocks: Sequence[CodeBlock]) -> Iterator[Result]:
     used = {name for root in roots for name in _list_used(nodes[root], nodes, set())}
     for name, (line, node) in declared.items():
         if name in roots:
-            for result in _rows(roots[name], (), _resolve(node, nodes).fields):
-                yield (result.line, 0), result
+            for at, result in enumerate(_rows(roots[name], (), _resolve(node, nodes).fields)):
+                yield (line, at), result  # a type may be declared above the one that refers to it
         elif name not in used and not any(name in _list_used(other, nodes, set()) for other in nodes.values()):
             yield (line, 0), UnreadPassage(line, OTHER, name)
 

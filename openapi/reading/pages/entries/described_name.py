@@ -23,6 +23,7 @@ _END: Final = re.compile(r"\s*(?P<separator>:|[-–—](?=\s|$)|)\s*")
 _PLAIN: Final = re.compile(
     rf"(?P<name>{PATH})(?P<separator>\s*[:=]\s*|\s+[-–—]+\s+|\s*\t\s*|[ ]{{2,}}|\s*,\s+|\s*(?=\())(?=\S)"
 )
+_TERM: Final = re.compile(rf"(?P<name>{PATH}) (?P<type>[A-Za-z][^.:;]*)")
 _IDENTIFIER: Final = re.compile(r"[a-z]\w*(?:(?:\[\])?\.[a-z]\w*)*")
 _AFTER_TYPE: Final = re.compile(
     r"\s*(?:$|[,.;:()|]|[-–—]\s)|\s+(?:between|from|in|up to|at (?:most|least)|one of|with|default\w*|required"
@@ -75,7 +76,9 @@ def parse_plain_entry(words: str) -> DescribedName | None:
     may also be followed by another statement, or by whether it is required.
     """
     match = _PLAIN.match(words)
-    if match is None or says_type(match["name"]):
+    if match is None:
+        return _parse_term(words)
+    if says_type(match["name"]):
         return None
     name, rest = match["name"], words[match.end() :]
     is_known = name.replace("[]", "").rpartition(".")[2] in _known_names()
@@ -90,6 +93,18 @@ def parse_plain_entry(words: str) -> DescribedName | None:
         return None
     entry = parse_entry(f"`{name}`: {rest}")
     return None if entry is None else replace(entry, is_typed=True)
+
+
+def _parse_term(words: str) -> DescribedName | None:
+    """Parse a line that consists of a known name and its type, and the lines below it, as manual pages write them."""
+    first, _, below = words.partition("\n")
+    match = _TERM.fullmatch(first.strip())
+    if match is None or match["name"].replace("[]", "").rpartition(".")[2] not in _known_names():
+        return None
+    parts = split_words(match["type"])
+    if not parts or not all(map(says_type, parts)):
+        return None
+    return DescribedName(match["name"], tuple(parts), " ".join(below.split()), is_typed=True)
 
 
 @cache
@@ -121,7 +136,8 @@ def _read_signature(words: str, at: int, *, is_marked: bool) -> tuple[tuple[str,
             is_code = is_code or group[0].startswith("`")
             at = group.end()
             continue
-        bare = _match_bare(words, start) if is_marked else None
+        is_next_line = bool(signature) and "\n" in words[at:start]  # the description: `Number of tokens`
+        bare = _match_bare(words, start) if is_marked and not is_next_line else None
         if bare is None:
             return tuple(signature), at, is_code
         signature += split_words(bare)

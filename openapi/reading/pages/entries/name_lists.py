@@ -133,18 +133,15 @@ def _own_words(entry: Tag) -> str:
 
 
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
-    path: tuple[str, ...] = ()
-    depths: list[int] = []
+    above: list[tuple[int, tuple[str, ...]]] = []
     for depth, position, entry in entries:
         line = position[0]
         written = parse_name(entry.name)
         if written is None:
             continue
-        while depths and depths[-1] >= depth:
-            depths.pop()
-            path = path[:-1]
-        own = written.path if len(written.path) == 1 else written.path[-1:]
-        path = (*path, *own) if depths or len(written.path) == 1 else written.path
-        depths.append(depth)
+        while above and above[-1][0] >= depth:
+            above.pop()
+        path = (*above[-1][1], written.path[-1]) if above else written.path
+        above.append((depth, path))
         prose = [Item(entry.text, 0, line)] if entry.text else []
         yield position, make_row(part, path, line, entry.signature, prose)
