@@ -26,8 +26,8 @@ from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from openapi.reading.compare.contract_facts import ContractFact
     from openapi.reading.answers.page_answers import PageAnswers
+    from openapi.reading.compare.contract_facts import ContractFact
     from openapi.reading.facts.facts import Facts
 
 EMPTY: Final = "(the cell is empty)"
@@ -36,12 +36,16 @@ ABSENT_NAME: Final = "not on the page: inherited"
 UNREAD_LINE: Final = "the line begins with this name, and no rule reads it as a parameter"
 
 
-def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, title: str, text: str = "") -> StatedInterface:
+def read_page_interface(
+    facts: Facts, answers: PageAnswers, contract: Contract, title: str, text: str = ""
+) -> StatedInterface:
     """Return the interface of a page; `text`: the page itself, to look for names that no rule reads."""
     known = contract_facts(contract)
     paths = {part: [path for other, path in known if other == part] for part in ("response", "stream")}
     facts = replace(facts, facts=tuple(align_fact(fact, paths.get(fact.part, ())) for fact in facts.facts))
-    facts = replace(facts, facts=tuple(_settle_number(fact, known.get(fact_key(fact))) for fact in facts.facts))
+    facts = replace(
+        facts, facts=tuple(_settle_number(fact, known.get(fact_key(fact) or ("", ""))) for fact in facts.facts)
+    )
     errors = [fact for fact in facts.facts if fact.part == "errors"]
     compared = [fact for fact in facts.facts if fact.part == "request" or fact_key(fact) in known]
     delta = DialectDelta(replace(facts, facts=tuple(compared)), contract, keep_unstated=True)
@@ -106,7 +110,9 @@ def _find_unread(name: str, text: str, *, is_described: bool = False) -> Todo | 
         entry = parse_entry(words) or parse_plain_entry(words)
         if not is_described or (entry is not None and entry.is_typed):
             line = text.count("\n", 0, match.start()) + 1
-            return Todo(name, f"line {line}", f"{UNREAD_LINE}: {'left out' if is_described else 'inherited'}", quoted=False)
+            return Todo(
+                name, f"line {line}", f"{UNREAD_LINE}: {'left out' if is_described else 'inherited'}", quoted=False
+            )
     return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.interval import parse_number
 from openapi.reading.grammar.quantities.surroundings import is_restricting, names_value
 from openapi.reading.grammar.vocabulary import NUMBER
 
@@ -41,7 +40,7 @@ _JOINTS: Final = (
     re.compile(r"(?P<head>[^()]+?)\s+-\s+(?P<tail>.+)", re.DOTALL),
     re.compile(rf"(?P<head>[^()]+?)\s+(?P<tail>(?:between|from)\s+{NUMBER}.*)", re.IGNORECASE | re.DOTALL),
 )
-_YEARS: Final = re.compile(r"(?<![\d.])(19\d\d|20\d\d)(?![\d.])")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
 
 def describes_value(words: str, name: str) -> bool:
@@ -64,8 +63,6 @@ def split_description(words: str) -> Iterator[tuple[str, str]]:
 
 
 def is_span_of_years(words: str) -> bool:
-    """Return whether all numbers of words are years, which are no range without a word that says so."""
+    """Return whether all numbers of words are years, which are a range only if a word says so."""
     numbers = re.findall(NUMBER, words)
-    return len(numbers) > 1 and all(_YEARS.fullmatch(number.lstrip("-")) for number in numbers) and (
-        abs(parse_number(numbers[0])) < abs(parse_number(numbers[-1]))
-    )
+    return len(numbers) > 1 and all(_YEAR.fullmatch(number.lstrip("-")) for number in numbers)

@@ -66,7 +66,9 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = list(place_objects(results, headings))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
-    results += read_parameter_headings(tokens, soup, headings, list(read_name_lists(tokens, soup, headings, text.split("\n"))))
+    results += read_parameter_headings(
+        tokens, soup, headings, list(read_name_lists(tokens, soup, headings, text.split("\n")))
+    )
     results += read_definition_lists(soup, headings)
     blocks = list(find_blocks(tokens, soup))
     results += [*read_declared_types(blocks), *read_commented_objects(blocks)]

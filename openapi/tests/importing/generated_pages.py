@@ -140,7 +140,7 @@ def write_html(page: DrawnPage, chance: Random) -> str:
         for one in page.parameters
     )
     table = f"<table>\n<tr><th>Name</th><th>Type</th><th>Required</th><th>Notes</th></tr>\n{rows}\n</table>"
-    lines = _as_html(_lines(page.parameters, chance)).replace("\n", chance.choice(("<br>", "</p>\n<p>")))
+    lines = _as_html(_lines(page.parameters, chance, SHOWN)).replace("\n", chance.choice(("<br>", "</p>\n<p>")))
     parameters = chance.choice((table, f"<p>{lines}</p>"))
     answer = f"<p>A whole answer:</p>\n<pre><code>{json.dumps(page.answer, indent=2)}</code></pre>"
     body = (
@@ -157,7 +157,8 @@ def write_html(page: DrawnPage, chance: Random) -> str:
         else f"<ul>\n{entries}\n</ul>"
     )
     return (
-        f"<html><body><h1>Merlin</h1>\n<h2>Request parameters</h2>\n{parameters}\n<h2>Response</h2>\n{answer}\n<h2>Errors</h2>\n{body}\n"
+        f"<html><body><h1>Merlin</h1>\n<h2>Request parameters</h2>\n{parameters}\n"
+        f"<h2>Response</h2>\n{answer}\n<h2>Errors</h2>\n{body}\n"
         f"{statuses}\n<h2>Notes</h2>\n<p>{page.binding}</p></body></html>\n"
     )
 
@@ -216,6 +217,8 @@ def _headings(parameters: list[DrawnParameter], _: Random) -> str:
 
 
 SEPARATORS: Final = (": ", " - ", " – ", " — ", "\t", "  ", " = ")
+SHOWN: Final = tuple(separator for separator in SEPARATORS if separator.strip())
+"""Separators that HTML keeps."""
 DESCRIBED: Final = ("Most {0}", "The {0} of the value", "How much {0} there is", "{0}", "Number of {0}")
 SPANS: Final = ("{} to {}", "{}-{}", "between {} and {}", "from {} up to {}", "from {} to {}", "[{}, {}]", "{}..{}")
 JOINTS: Final = (", {}", ": {}", " ({})", " - {}")
@@ -231,9 +234,9 @@ def _say(one: DrawnParameter, chance: Random) -> str:
     return f"{lead}{chance.choice(JOINTS).format(span)}."
 
 
-def _lines(parameters: list[DrawnParameter], chance: Random) -> str:
+def _lines(parameters: list[DrawnParameter], chance: Random, separators: tuple[str, ...] = SEPARATORS) -> str:
     """Write lines without marks, in one paragraph or several."""
-    separator, lines = chance.choice(SEPARATORS), []
+    separator, lines = chance.choice(separators), []
     for one in parameters:
         presence = ", required" if one.required else chance.choice(("", ", optional"))
         default = "" if one.default is None else f" Defaults to {json.dumps(one.default)}."
@@ -256,7 +259,7 @@ def _interface(parameters: list[DrawnParameter], chance: Random) -> str:
     """Write an interface of TypeScript, whose comments state what its types cannot."""
     types = {"array of strings": "string[]", "array of objects": chance.choice(("Message[]", "Array<Message>"))}
     end, style = chance.choice((";", ",", "")), chance.choice(("behind", "above", "tags"))
-    members = []
+    written = []
     for one in parameters:
         kind = {"integer": "number"}.get(one.kind, types.get(one.kind, one.kind))
         if "enum" in one.keywords:
@@ -265,18 +268,18 @@ def _interface(parameters: list[DrawnParameter], chance: Random) -> str:
         says = "integer. " * (one.kind == "integer") + says
         default = "" if one.default is None else json.dumps(one.default)
         said = " ".join(filter(None, (says, f"Default {default}." if default else "")))
-        member = f"  {one.name}{'' if one.required else '?'}: {kind}{end}"
+        line = f"  {one.name}{'' if one.required else '?'}: {kind}{end}"
         if not said:
-            members.append(member)
+            written.append(line)
         elif style == "behind":
-            members.append(f"{member} // {said}")
+            written.append(f"{line} // {said}")
         elif style == "above":
-            members.append(f"  // {said}\n{member}")
+            written.append(f"  // {said}\n{line}")
         else:
-            members.append(f"  /**\n   * {says}\n{f'   * @default {default}' if default else ''}\n   */\n{member}")
+            written.append(f"  /**\n   * {says}\n{f'   * @default {default}' if default else ''}\n   */\n{line}")
     roles = '"system" | "user" | "assistant"'
     message = f"interface Message {{ role: {roles}; content: string }}"
-    body = "\n".join(members)
+    body = "\n".join(written)
     name = chance.choice(("ChatRequest", "Body", "CreateChat"))
     parts = [f"export interface {name} {{\n{body}\n}}", message]
     chance.shuffle(parts)
@@ -295,7 +298,9 @@ def _commented(parameters: list[DrawnParameter], chance: Random) -> str:
         value = json.dumps(samples.get(one.kind, "x"))
         if one.name == "messages":
             roles = "required, one of system, user, assistant"
-            value = f'[\n    {{"role": "user", {mark} {roles}\n     "content": "Hi." {mark} string, required\n    }}\n  ]'
+            value = (
+                f'[\n    {{"role": "user", {mark} {roles}\n     "content": "Hi." {mark} string, required\n    }}\n  ]'
+            )
             lines.append(f'  {mark} {said}\n  "messages": {value},')
         elif is_above:
             lines.append(f'  {mark} {said}\n  "{one.name}": {value},')

@@ -1,4 +1,4 @@
-"""Parameters without lists and tables: plain lines, types of TypeScript, requests with comments, and to-dos about them."""
+"""Parameters without lists and tables: plain lines, types of TypeScript, and requests with comments."""
 
 from __future__ import annotations
 

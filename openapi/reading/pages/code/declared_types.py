@@ -44,7 +44,7 @@ _PARTS: Final[tuple[tuple[Part, str], ...]] = (("stream", r"chunk|delta|stream|e
 
 @dataclass(frozen=True, slots=True)
 class DeclaredField:
-    """A member of a type whose references are resolved."""
+    """A property of a type whose references are resolved."""
 
     name: str
     line: int
@@ -113,7 +113,7 @@ def _list_used(node: TypeNode, nodes: Mapping[str, TypeNode], seen: set[str]) ->
     if node.kind == "name" and node.value in nodes and node.value not in seen:
         seen.add(node.value)
         _list_used(nodes[node.value], nodes, seen)
-    for part in (*node.inner, *(member.type for member in node.members)):
+    for part in (*node.inner, *(property.type for property in node.properties)):
         _list_used(part, nodes, seen)
     return seen
 
@@ -132,12 +132,14 @@ def _resolve(node: TypeNode, nodes: Mapping[str, TypeNode], within: frozenset[st
         kinds = ("null",) if node.value is None else (_KINDS[type(node.value)],)
         return DeclaredType(kinds, () if node.value is None else (node.value,))
     if node.kind == "object":
-        members = [(member, _resolve(member.type, nodes, within)) for member in node.members]
+        properties = [(property, _resolve(property.type, nodes, within)) for property in node.properties]
         return DeclaredType(
             ("object",),
             fields=tuple(
-                DeclaredField(member.name, member.line, not (member.optional or kind.optional), kind, member.says)
-                for member, kind in members
+                DeclaredField(
+                    property.name, property.line, not (property.optional or kind.optional), kind, property.says
+                )
+                for property, kind in properties
             ),
         )
     return _resolve_name(str(node.value), inner, nodes, within)

@@ -21,7 +21,7 @@ _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
 class UnreadCodeError(Exception):
-    """Code that is no declaration of types, with its line."""
+    """Invalid declarations of types, with the line of the fault."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -38,12 +38,12 @@ class TypeNode:
     kind: str
     value: Any = None
     inner: tuple[TypeNode, ...] = ()
-    members: tuple[Member, ...] = ()
+    properties: tuple[Property, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A member of an object; says: the statements of its comments."""
+class Property:
+    """A property of an object; says: the statements of its comments."""
 
     name: str
     line: int
@@ -177,7 +177,7 @@ def _bare(token: CodeToken, cursor: _Cursor) -> TypeNode:
         cursor.expect(")")
         return node
     if token.text == "{":
-        return TypeNode("object", members=tuple(_members(cursor)))
+        return TypeNode("object", properties=tuple(_properties(cursor)))
     if token.kind == "string":
         return TypeNode("name", "string") if token.text[0] == "`" else TypeNode("literal", token.text[1:-1])
     if token.kind == "number" and set(token.text[:1]) <= _NUMBERS:
@@ -195,8 +195,8 @@ def _bare(token: CodeToken, cursor: _Cursor) -> TypeNode:
     return TypeNode("name", token.text, tuple(arguments))
 
 
-def _members(cursor: _Cursor) -> list[Member]:
-    members: list[Member] = []
+def _properties(cursor: _Cursor) -> list[Property]:
+    properties: list[Property] = []
     while not cursor.skip("}"):
         comments = cursor.above.get(cursor.at, [])
         cursor.skip("readonly")
@@ -215,14 +215,14 @@ def _members(cursor: _Cursor) -> list[Member]:
         cursor.expect(":")
         node = _union(cursor)
         cursor.skip_one(";", ",")
-        # behind the member, or behind the brace that opens an object over several lines
+        # behind the property, or behind the brace that opens an object over several lines
         lines = dict.fromkeys((token.line, cursor.tokens[cursor.at - 1].line))
         is_next_below = cursor.at >= len(cursor.tokens) or cursor.tokens[cursor.at].line not in lines
         if is_next_below or cursor.peek() == "}":
             comments = [*comments, *(one for line in lines for one in cursor.behind.pop(line, []))]
         says = tuple(said for comment in _joined(comments) for said in read_comment(comment))
-        members.append(Member(name, token.line, is_optional, node, says))
-    return members
+        properties.append(Property(name, token.line, is_optional, node, says))
+    return properties
 
 
 def _joined(comments: list[CodeToken]) -> list[str]:

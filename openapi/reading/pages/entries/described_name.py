@@ -8,7 +8,6 @@ from functools import cache
 from typing import Final
 
 from openapi.reading.grammar.clauses import read_text
-
 from openapi.reading.pages.entries.signature import says_type, split_words
 from openapi.reading.pages.names import PATH
 from openapi.reading.pages.nesting import load_outline
@@ -82,12 +81,12 @@ def parse_plain_entry(words: str) -> DescribedName | None:
         return None
     name, rest = match["name"], words[match.end() :]
     is_known = name.replace("[]", "").rpartition(".")[2] in _known_names()
-    bare = _match_bare(rest, 0) or next((word for word in [_BRACKETS.match(rest)] if word), None)
-    bare = bare[0] if isinstance(bare, re.Match) else bare
-    is_typed = bool(bare) and any(map(says_type, _inside(bare) if bare[0] in "([`*_<" else split_words(bare)))
+    group = _BRACKETS.match(rest)
+    bare = _match_bare(rest, 0) or (group[0] if group else "")
+    is_typed = any(map(says_type, _inside(bare) if bare[:1] in tuple("([`*_<") else split_words(bare)))
     if not is_typed and not (is_known and match["separator"].strip() and read_text(rest, name).statements):
         return None
-    if is_typed and not is_known and not _AFTER_TYPE.match(rest, len(bare or "")):
+    if is_typed and not is_known and not _AFTER_TYPE.match(rest, len(bare)):
         return None
     if not is_known and not _IDENTIFIER.fullmatch(name):
         return None
