@@ -310,7 +310,7 @@ def _commented(parameters: list[DrawnParameter], chance: Random) -> str:
     return "```{}\n{{\n{}\n}}\n```".format(chance.choice(("jsonc", "json", "python", "")), "\n".join(lines))
 
 
-NOTATIONS: Final = {
+NOTATIONS: Final[dict[str, Notation]] = {
     "table": _table,
     "list": _list,
     "headings": _headings,

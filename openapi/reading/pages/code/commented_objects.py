@@ -1,6 +1,6 @@
 """Read request objects in code whose fields have comments: `"max_tokens": 256, // 1-4096`.
 
-The values are examples, so that only the comments state something; a field without a comment is a parameter nevertheless.
+The values are examples, so that only the comments state something; a field without one is a parameter, too.
 """
 
 from __future__ import annotations

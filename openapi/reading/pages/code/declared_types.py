@@ -44,7 +44,7 @@ _PARTS: Final[tuple[tuple[Part, str], ...]] = (("stream", r"chunk|delta|stream|e
 
 @dataclass(frozen=True, slots=True)
 class DeclaredField:
-    """A property of a type whose references are resolved."""
+    """A one of a type whose references are resolved."""
 
     name: str
     line: int
@@ -70,7 +70,7 @@ class DeclaredType:
 
 
 def read_declared_types(blocks: Sequence[CodeBlock]) -> Iterator[Result]:
-    """Yield the rows of the request, the answer and the chunk that the code of a page declares, with their positions."""
+    """Yield the rows of the request, the answer and the chunk that the code of a page declares, by position."""
     declared: dict[str, tuple[int, TypeNode]] = {}
     for block in blocks:
         if DECLARATION.search(block.text):
@@ -113,7 +113,7 @@ def _list_used(node: TypeNode, nodes: Mapping[str, TypeNode], seen: set[str]) ->
     if node.kind == "name" and node.value in nodes and node.value not in seen:
         seen.add(node.value)
         _list_used(nodes[node.value], nodes, seen)
-    for part in (*node.inner, *(property.type for property in node.properties)):
+    for part in (*node.inner, *(one.type for one in node.properties)):
         _list_used(part, nodes, seen)
     return seen
 
@@ -132,14 +132,12 @@ def _resolve(node: TypeNode, nodes: Mapping[str, TypeNode], within: frozenset[st
         kinds = ("null",) if node.value is None else (_KINDS[type(node.value)],)
         return DeclaredType(kinds, () if node.value is None else (node.value,))
     if node.kind == "object":
-        properties = [(property, _resolve(property.type, nodes, within)) for property in node.properties]
+        properties = [(one, _resolve(one.type, nodes, within)) for one in node.properties]
         return DeclaredType(
             ("object",),
             fields=tuple(
-                DeclaredField(
-                    property.name, property.line, not (property.optional or kind.optional), kind, property.says
-                )
-                for property, kind in properties
+                DeclaredField(one.name, one.line, not (one.optional or kind.optional), kind, one.says)
+                for one, kind in properties
             ),
         )
     return _resolve_name(str(node.value), inner, nodes, within)

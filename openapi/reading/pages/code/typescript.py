@@ -54,7 +54,7 @@ class Property:
 
 @dataclass(slots=True)
 class _Cursor:
-    """The tokens of a block without its comments, which belong to the token in front of which or behind which they are."""
+    """The tokens of a block without its comments, which belong to the token behind or in front of them."""
 
     tokens: list[CodeToken]
     at: int = 0
