@@ -78,9 +78,10 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
 def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
 
-    The parts are instructions, earlier turns, calls and their results, the descriptions and schemas of tools, pictures
-    and sounds, and the switch of the reasoning, next to each other. A picture counts at least a third of the tokens
-    that it counts alone. Where a clause is replaced instead of left out, the counts may be the same.
+    The parts are instructions, earlier turns that may be equal, calls and their results, the descriptions and schemas
+    of tools, pictures and sounds, and the switch of the reasoning, next to each other. A picture counts at least a
+    third of the tokens that it counts alone. Where a clause is replaced instead of left out, the counts may be the
+    same.
     """
     compared = False
     picture = _count_picture(exchanges)

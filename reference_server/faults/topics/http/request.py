@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from reference_server.faults.decorators import wrapping_fault
-from reference_server.faults.hooks import DONE
+from reference_server.faults.fault_middleware import is_chat_request
+from reference_server.faults.hooks import DONE, CannedResponse
 from reference_server.faults.http_gate import chat_requests, header_of, refuse_matching
 
 if TYPE_CHECKING:
@@ -177,3 +178,23 @@ def long_tokens_are_refused(app: ASGIApp, contract: Contract) -> App:
 def baggage_is_refused(app: ASGIApp, contract: Contract) -> App:
     """A request with the baggage of a trace fails with 500."""
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"baggage")), 500)
+
+
+@wrapping_fault("request-ids-in-use-refused", flaky=True)
+def request_ids_in_use_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request whose X-Request-ID another one has that is being answered gets a 409."""
+    refused = CannedResponse(409, b'{"error": "request id in use"}')
+    running: set[bytes] = set()
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        identity = header_of(scope, b"x-request-id") if is_chat_request(scope, contract) else b""
+        if identity and identity in running:
+            await refused(scope, receive, send)
+            return
+        running.add(identity)
+        try:
+            await app(scope, receive, send)
+        finally:
+            running.discard(identity)
+
+    return serve
