@@ -13,7 +13,6 @@ from conformance.plan.scenarios import (
     open_requests,
     printed_requests,
     undeclared_capabilities,
-    written,
 )
 from conformance.plan.scenarios.combinations import (
     forms,
@@ -24,6 +23,7 @@ from conformance.plan.scenarios.combinations import (
     values_together,
 )
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
+from conformance.plan.scenarios.written.reading import read_scenarios
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -36,7 +36,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
     alone = boundaries.generate(narrowed)
     together = values_together.generate(alone, narrowed)
     scenarios = (
-        *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
+        *open_requests.mark_open_requests(read_scenarios(narrowed), narrowed),
         *client_headers.generate(narrowed),
         *printed_requests.generate(narrowed),
         *values_together.replace_shared(alone, together),
