@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check, relation
 from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.evidence.answer_difference import compare_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +28,17 @@ def server_answers_after_a_client_left_at_once(exchange: Exchange, _: Context) -
     """The server answers the next request after clients disconnected before the first event."""
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200", reason)
+
+
+@relation("disconnect.answer-stays-whole", over=("after", "streamed-after"), unmet=why_unanswered)
+def answer_is_whole_after_a_client_left(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A greedy request that a client left in the middle of the stream has the same answer when it is sent again,
+    streamed as well as plain: what the client had read is not kept in place of the whole answer.
+    """
+    plain, streamed = exchanges.values()
+    if compare_answers(plain, streamed) == "clear":
+        expected, found = (repr(exchange.content())[:200] for exchange in (plain, streamed))
+        yield Finding("/streamed-after/choices/0/delta/content", expected, found)
 
 
 @check("disconnect.others-unhurt", on=in_scenario("disconnect-among-others", "stays-*"))

@@ -14,17 +14,24 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Expect, Parameter
 
 GREETING = [{"role": "user", "content": "Hello!"}]
+OBJECT_ASKED = [{"role": "user", "content": "Greet me with a JSON object."}]
+"""The message of a request for any JSON object, which some servers refuse if no message has the word JSON."""
 
 
 def body_with(parameter: Parameter, value: Any, contract: Contract) -> dict[str, Any]:
     body = {
         "model": "m",
-        "messages": GREETING,
+        "messages": OBJECT_ASKED if asks_for_object(value) else GREETING,
         **limit_answer(contract),
         **parameter.companions(value),
         parameter.name: value,
     }
     return fitting.complete_body(body, contract)
+
+
+def asks_for_object(value: Any) -> bool:
+    """Return whether a value makes the answer any JSON object."""
+    return isinstance(value, dict) and value.get("type") == "json_object"
 
 
 def limit_answer(contract: Contract) -> dict[str, Any]:

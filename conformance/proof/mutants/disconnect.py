@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.exchange import Failure
+from conformance.proof.editing.answers import with_text
 from conformance.proof.editing.responses import cut, refuse, response_of
 from conformance.proof.mutants.mutant import mutant
 
@@ -23,6 +24,12 @@ def server_hangs_after_a_disconnect(exchange: Exchange) -> Exchange:
 def early_leave_breaks_the_server(exchange: Exchange) -> Exchange:
     """After a client disconnected before the first event, the next request gets a 500."""
     return refuse(exchange, 500)
+
+
+@mutant("disconnect.answer-stays-whole", steps="streamed-after")
+def beginning_is_kept(exchange: Exchange) -> Exchange:
+    """What the client had read before it disconnected is the whole answer to the same request."""
+    return with_text(exchange, "Once")
 
 
 @mutant("disconnect.others-unhurt")

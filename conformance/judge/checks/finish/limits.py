@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FEW_CHARACTERS = 8  # a few characters less may be part of the last token
 VERY_SHORT = 2  # tokens; every server's own limit is higher
+UNLIMITED = ("unlimited", "nulled")
 
 
 @check("finish.null-limits-nothing", on=in_scenario("max_tokens-null-accepted"))
@@ -38,7 +39,7 @@ def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[F
 @series("finish.unlimited-goes-on", scenario="length-without-a-limit")
 def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Without max_tokens, or with null, a greedy answer is not shorter than with a limit of 100: no other limit
-    replaces it.
+    replaces it, nor that of an earlier request.
 
     The stream is left where it is as long as the limited answer. Only a complete one, which the server ended, is
     compared. If it ends with "stop", two ends may be almost equally likely, so other greedy answers must repeat.
@@ -50,6 +51,8 @@ def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context
         raise NotObserved(reason)
     text = _text_of(limited)
     for name, exchange in exchanges.items():
+        if name not in UNLIMITED:
+            continue
         failure = exchange.failure
         if exchange.response is not None and failure is not None and failure.kind == "disconnected-by-us":
             continue

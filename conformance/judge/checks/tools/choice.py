@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import is_refused
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
+BRACKETS: Final = frozenset("<[{|")
+LONG_PROSE: Final = 60
+"""Characters of text after which a model that has to call a tool does not begin a call any more."""
 FORCED = ("tool-choices", "tool-schemas", "tools-without-parameters", FUNCTIONS)
 """The scenarios whose requests force a call."""
 UNKNOWN = "unknown"
@@ -78,13 +82,22 @@ def _demands(choice: Callable[[object], bool]) -> Applicability:
     )
 
 
+def _may_be_cut(choice: AccumulatedChoice) -> bool:
+    """Return whether a choice without calls may have been cut off before its call: not in the middle of prose.
+
+    A call, or reasoning that the server does not split off, begins with a bracket.
+    """
+    prose = choice.content and not choice.reasoning and BRACKETS.isdisjoint(choice.content)
+    return choice.finish_reason == "length" and not (prose and len(choice.content) >= LONG_PROSE)
+
+
 @check("tools.required-calls", on=_demands(lambda choice: choice == "required"))
 def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the tool_choice "required" the model calls at least one tool, whatever the question is."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
-        if not choice.tool_calls and choice.finish_reason != "length":
+        if not choice.tool_calls and not _may_be_cut(choice):
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
@@ -96,7 +109,7 @@ def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     required = exchange.request_json["tool_choice"]["function"]["name"]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]
-        if (not names and choice.finish_reason != "length") or any(name != required for name in names):
+        if (not names and not _may_be_cut(choice)) or any(name != required for name in names):
             yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {required}", f"calls of {names}"[:120])
 
 
