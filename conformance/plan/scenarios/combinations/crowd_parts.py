@@ -52,6 +52,7 @@ class Part:
     values: Mapping[str, Any] = field(default_factory=dict)
     messages: tuple[Mapping[str, Any], ...] = ()
     medium: str = ""
+    question: str = ""
     tokens: int = FEW
     capabilities: frozenset[str] = frozenset()
     check: str = ""
@@ -135,9 +136,10 @@ EFFECTS: Final = (
     Part(
         "thoughts",
         {"chat_template_kwargs": {"enable_thinking": True}},
+        question="What is 2 + 3?",
         capabilities=frozenset(("thinking",)),
         check="reasoning.shown-when-on",
-        hidden_by=frozenset(("stops", "biased", "banned")) | FORMS | CALLS,  # which may hold from the first token on
+        hidden_by=frozenset(("stops", "biased", "banned", "video")) | FORMS | CALLS,  # may hold from the first token on
     ),
     Part(
         "thoughtless",
@@ -174,7 +176,7 @@ EFFECTS: Final = (
 )
 OTHERS: Final = (
     Part("plain", {"stream": False}),
-    Part("tools", {"tools": [WEATHER]}, capabilities=frozenset(("tools",))),
+    Part("tools", {"tools": [WEATHER]}, capabilities=frozenset(("tools",)), apart=frozenset(("uncalled",))),
     Part("instructions", messages=({"role": "system", "content": "Answer in plain words."},)),
     Part(
         "history",

@@ -50,7 +50,7 @@ def _list_scenarios(crowds: Crowds) -> Iterator[Scenario]:
 
 def name_step(group: Group) -> str:
     """Return the names of the effects that the answer to a group shows, joined by hyphens."""
-    return "-".join(part.name for part in list_judged(group))
+    return "-".join(_list_names(group))
 
 
 class Crowds:
@@ -82,7 +82,8 @@ class Crowds:
             first = part.messages[:1] and part.messages[0]["role"] == "system"
             messages = [*part.messages, *messages] if first else [*messages, *part.messages]
             tokens = max(tokens, part.tokens)
-        asked = [*content, {"type": "text", "text": QUESTION}] if content else QUESTION
+        question = next((part.question for part in group if part.question), QUESTION)
+        asked = [*content, {"type": "text", "text": question}] if content else question
         turns = self._media.insert([*messages, {"role": "user", "content": asked}])
         limit = LIMIT if LIMIT in self._known else NEWER_LIMIT
         for base in BASES:
@@ -119,7 +120,7 @@ class Crowds:
         """Return the group with all further parts that hide none of its effects."""
         for part in self.parts:
             more = (*group, part)
-            if part not in group and {*list_judged(group)} <= {*list_judged(more)} and self.join(more) is not None:
+            if part not in group and {*_list_names(group)} <= {*_list_names(more)} and self.join(more) is not None:
                 group = more
         return group
 
@@ -138,6 +139,10 @@ def list_judged(group: Iterable[Part]) -> tuple[Part, ...]:
     parts = tuple(group)
     names = {part.name for part in parts}
     return tuple(part for part in parts if part.check and not part.hidden_by & names)
+
+
+def _list_names(group: Group) -> list[str]:
+    return [part.name for part in list_judged(group)]
 
 
 def _list_shown(group: Group) -> set[Pair]:

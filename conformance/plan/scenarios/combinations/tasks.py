@@ -130,9 +130,8 @@ TASKS: Final = (
             },
         },
         frozenset(("structured_output",)),
-        varied=True,
     ),
-    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",)), varied=True),
+    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",))),
     Task(
         "result",
         6,
