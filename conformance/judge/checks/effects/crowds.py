@@ -26,7 +26,7 @@ CROWDED: Final = replace(in_scenario(f"{CROWDS}*"), unmet=why_unanswered)
 
 @check("effects.kept-in-crowds", on=CROWDED)
 def effects_are_kept_in_crowds(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Next to everything else that a request may have, each choice has the log-probabilities that are asked for, repeats
+    """Next to everything else that a request may have, each choice has the log-probabilities that it asks for, repeats
     the token of a bias of 100, and has none of the bad words among its tokens.
 
     Not judged of choices with reasoning or calls.
