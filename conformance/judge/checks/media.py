@@ -248,10 +248,11 @@ def videos_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -
     yield from _tell_apart(exchanges, context)
 
 
-@relation("media.video-counted", over=("video-none", "video-red"))
+@relation("media.video-counted", over=("video-none", "video-red", "image-watched", "video-beside-image"))
 def video_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A video adds to prompt_tokens."""
-    yield from _count_more(exchanges, context)
+    """A video adds to prompt_tokens, also next to an image."""
+    for pair in (("video-none", "video-red"), ("image-watched", "video-beside-image")):
+        yield from _count_more({name: exchanges[name] for name in pair}, context)
 
 
 @check("media.video-in-order", on=in_scenario("media-video", "video-turned"))

@@ -25,7 +25,7 @@ CROWDED: Final = replace(in_scenario(f"{CROWDS}*"), unmet=why_unanswered)
 
 
 @check("effects.kept-in-crowds", on=CROWDED)
-def effects_are_kept_in_crowds(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Next to everything else that a request may have, each choice has the log-probabilities that it asks for, repeats
     the token of a bias of 100, and has none of the bad words among its tokens.
 
@@ -40,7 +40,7 @@ def effects_are_kept_in_crowds(exchange: Exchange, _: Context) -> Iterator[Findi
         if choice.reasoning or choice.tool_calls or not choice.content.strip():
             continue
         where = f"/choices/{index}"
-        if sent.get("logprobs") and not exchange.is_stream:  # another check judges streams
+        if sent.get("logprobs") and not (exchange.is_stream and "logprobs-in-streams" in context.contract.rules):
             judged = True
             if not entries.get(index):
                 yield Finding(f"{where}/logprobs/content", "an entry for each token", "none")
