@@ -57,6 +57,6 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
 
 
 def _is_repetition(choice: AccumulatedChoice) -> bool:
-    """Return whether a text is one piece again and again, of which the last may be cut off."""
+    """Return whether all of the content is one piece again and again, of which the last may be cut off."""
     text = choice.content.strip()
     return any(text[length:] == text[:-length] for length in range(1, len(text) // 2 + 1))

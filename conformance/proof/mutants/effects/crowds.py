@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @mutant("effects.kept-in-crowds", steps="[!s]*scores*")
 def scores_are_lost_in_crowds(exchange: Exchange) -> Exchange:
-    """Next to many other parameters there are no log-probabilities."""
+    """Next to many other parameters log-probabilities are left out."""
     edit = edit_choices if exchange.is_stream else edit_every_choice
     return edit(exchange, lambda choice: choice.update(logprobs=None))
