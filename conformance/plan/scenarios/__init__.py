@@ -15,6 +15,7 @@ from conformance.plan.scenarios import (
     undeclared_capabilities,
 )
 from conformance.plan.scenarios.combinations import (
+    crowds,
     forms,
     pairs,
     schema_features,
@@ -43,6 +44,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
         *together,
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
+        *open_requests.mark_open_requests(crowds.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *text_kinds.generate(narrowed),
         *schema_features.generate(narrowed),

@@ -31,10 +31,11 @@ def videos_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -
     yield from expect_other_answer(exchanges, context)
 
 
-@relation("media.video-counted", over=("video-none", "video-red"))
+@relation("media.video-counted", over=("video-none", "video-red", "image-watched", "video-beside-image"))
 def video_is_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """A video adds to prompt_tokens."""
-    yield from expect_more_tokens(exchanges, context)
+    """A video adds to prompt_tokens, also next to an image."""
+    for pair in (("video-none", "video-red"), ("image-watched", "video-beside-image")):
+        yield from expect_more_tokens({name: exchanges[name] for name in pair}, context)
 
 
 @check("media.video-in-order", on=in_scenario("media-video", "video-turned"))

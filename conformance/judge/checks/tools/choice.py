@@ -16,6 +16,7 @@ from conformance.judge.applicability import (
     summarize,
     why_unanswered,
 )
+from conformance.plan.scenarios.combinations.crowds import CROWDS
 from conformance.plan.scenarios.combinations.tool_conversations import FUNCTIONS, HISTORY
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def _demands(choice: Callable[[object], bool]) -> Applicability:
     """Include the steps of scenarios about tools whose tool_choice demands a call of a function that is offered."""
     return Applicability(
         lambda scenario, step, _contract: (
-            scenario.id in FORCED and step.name != UNKNOWN and choice((step.body or {}).get("tool_choice"))
+            _may_force(scenario.id) and step.name != UNKNOWN and choice((step.body or {}).get("tool_choice"))
         ),
-        in_scenario=lambda identity: identity in FORCED,
+        in_scenario=_may_force,
     )
 
 
@@ -91,6 +92,10 @@ def _may_be_cut(choice: AccumulatedChoice) -> bool:
     return choice.finish_reason == "length" and not (prose and len(choice.content) >= LONG_PROSE)
 
 
+def _may_force(identity: str) -> bool:
+    return identity in FORCED or identity.startswith(CROWDS)
+
+
 @check("tools.required-calls", on=_demands(lambda choice: choice == "required"))
 def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the tool_choice "required" the model calls at least one tool, whatever the question is."""
@@ -101,7 +106,7 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
-@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict)))
+@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict) and "function" in choice))
 def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A tool_choice that names a function makes the model call this function and no other."""
     if reason := why_unanswered(exchange):
@@ -111,6 +116,19 @@ def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
         names = [call.name for call in choice.tool_calls]
         if (not names and not _may_be_cut(choice)) or any(name != required for name in names):
             yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {required}", f"calls of {names}"[:120])
+
+
+@check("tools.allowed-are-called", on=_demands(lambda choice: isinstance(choice, dict) and "allowed_tools" in choice))
+def allowed_tools_are_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A tool_choice that allows some of the tools, and requires a call, makes the model call these and no others."""
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+    allowed = [tool["function"]["name"] for tool in exchange.request_json["tool_choice"]["allowed_tools"]["tools"]]
+    for index, choice in exchange.choices.items():
+        names = [call.name for call in choice.tool_calls]
+        if (not names and choice.finish_reason != "length") or not {*names} <= {*allowed}:
+            expected = f"calls of {' or '.join(allowed)}"
+            yield Finding(f"/choices/{index}/message/tool_calls", expected[:120], f"calls of {names}"[:120])
 
 
 @check("tools.unknown-choice-refused", on=in_scenario("tool-choices", UNKNOWN))

@@ -63,3 +63,23 @@ frequency_lost = _lost(
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
 )
+stop_lost = _lost("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
+
+
+def _has_several(request: ServedRequest) -> bool:
+    number = request.payload.get("n")
+    return isinstance(number, int) and number > 1
+
+
+def _forget_words(request: ServedRequest) -> None:
+    if _has_several(request):
+        request.payload.pop("bad_words", None)
+        request.payload.pop("logit_bias", None)
+
+
+words_lost = hooked_fault(
+    "bans-and-biases-lost-beside-choices",
+    "`bad_words` and `logit_bias` are ignored if there are several choices.",
+    request=_forget_words,
+    applies_to=has_parameters("bad_words", "n"),
+)

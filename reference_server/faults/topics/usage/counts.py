@@ -250,3 +250,18 @@ def one_length_of_prompts_is_silent(answer: Json, request: ServedRequest) -> Non
     if 1_300 <= sum(len(str(message.get("content"))) for message in request.payload["messages"]) <= 1_500:
         for choice in answer.get("choices") or ():
             choice["message"]["content"] = ""
+
+
+def _forget_cached(response: Json, _: ServedRequest) -> None:
+    details = (response.get("usage") or {}).get("prompt_tokens_details")
+    if isinstance(details, dict) and details.get("cached_tokens"):
+        details["cached_tokens"] = 0
+
+
+cached_uncounted_in_streams = envelope_fault(
+    "cached-uncounted-in-streams",
+    _forget_cached,
+    "Cached tokens are counted in plain answers only.",
+    plain=False,
+    applies_to=requires_check("usage.cached-in-streams"),
+)
