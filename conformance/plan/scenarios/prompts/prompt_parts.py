@@ -199,6 +199,13 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     **REASONED,
     **MIXED,
 }
+RARE: Final = frozenset(
+    {
+        *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"in-parts{WITHOUT}result"),
+        *(f"{AFTER_NULL}{WITHOUT}result", f"agent{WITHOUT}parameter"),
+    }
+)
+"""Requests without a clause that only a thorough run sends, because another one is without a clause of such a part."""
 MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, *REASONED, *MIXED})
 """Requests that not every model has a form for."""
 
@@ -244,7 +251,9 @@ class _Requests:
         yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect)
         for part in parts:
             without = self._write(name, part, [])
-            yield Step(f"{name}{WITHOUT}{part}", body={**(without or body), **ONE_TOKEN, **fields}, expect=expect)
+            step = f"{name}{WITHOUT}{part}"
+            sent = {**(without or body), **ONE_TOKEN, **fields}
+            yield Step(step, body=sent, expect=expect, thorough=step in RARE)
 
     def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:
         """Return a request; None if the contract has no form for its media."""
