@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.exchange import Failure
-from conformance.proof.editing.answers import with_text
 from conformance.proof.editing.responses import cut, refuse, response_of
+from conformance.proof.editing.streams import edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+
+AFTER_FIRST = slice(2, None)
+"""The events behind the one with the role and the first one with text."""
 
 
 @mutant("disconnect.server-goes-on")
@@ -29,7 +32,7 @@ def early_leave_breaks_the_server(exchange: Exchange) -> Exchange:
 @mutant("disconnect.answer-stays-whole", steps="streamed-after")
 def beginning_is_kept(exchange: Exchange) -> Exchange:
     """What the client had read before it disconnected is the whole answer to the same request."""
-    return with_text(exchange, "Once")
+    return edit_deltas(exchange, lambda delta: delta.update(content="") if delta.get("content") else None, AFTER_FIRST)
 
 
 @mutant("disconnect.others-unhurt")

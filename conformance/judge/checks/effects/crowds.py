@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
+    from conformance.scenario import Scenario, Step
+    from openapi.contract.contract import Contract
     from openapi.stream.accumulated_choice import AccumulatedChoice
 
 CERTAIN: Final = 100
@@ -21,7 +23,13 @@ CERTAIN: Final = 100
 FEW_CHARACTERS: Final = 8
 """A shorter text may be the repetition of anything."""
 
-CROWDED: Final = replace(in_scenario(f"{CROWDS}*"), unmet=why_unanswered)
+
+def _asks_for_effects(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    body = step.body or {}
+    return scenario.id.startswith(CROWDS) and bool(body.get("logprobs") or body.get("logit_bias"))
+
+
+CROWDED: Final = replace(in_scenario(f"{CROWDS}*"), applies_to=_asks_for_effects, unmet=why_unanswered)
 
 
 @check("effects.kept-in-crowds", on=CROWDED)

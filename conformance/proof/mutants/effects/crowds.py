@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-@mutant("effects.kept-in-crowds", steps="[!s]*scores*")
+@mutant("effects.kept-in-crowds")
 def scores_are_lost_in_crowds(exchange: Exchange) -> Exchange:
     """Next to many other parameters log-probabilities are left out."""
     edit = edit_choices if exchange.is_stream else edit_every_choice

@@ -60,7 +60,7 @@ def headers_of_clients_are_refused(exchange: Exchange) -> Exchange:
     return refuse(exchange)
 
 
-@mutant("http.equal-request-ids-served", steps="second")
+@mutant("http.equal-request-ids-served")
 def id_is_in_use(exchange: Exchange) -> Exchange:
     """A request whose id another one has is refused."""
     return refuse(exchange, 409)
