@@ -8,6 +8,7 @@ from reference_server.faults.decorators import has_parameters, hooked_fault
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
 
@@ -21,7 +22,13 @@ def _lost(name: str, lost: str, beside: str, line: str, *, bug: int | None = Non
             drop(request)
 
     bugs = () if bug is None else (bug,)
-    return hooked_fault(name, line, request=edit, applies_to=has_parameters(lost, beside), bugs=bugs)
+    return hooked_fault(name, line, request=edit, applies_to=lambda contract: _meet(contract, lost, beside), bugs=bugs)
+
+
+def _meet(contract: Contract, first: str, second: str) -> bool:
+    """Tell whether a dialect has both parameters, and no rule by which the first one is refused next to the second."""
+    forbidden = f"{second}-without-{first}" in contract.rules
+    return has_parameters(first, second)(contract) and not forbidden
 
 
 top_k_lost = _lost(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
 
+LONG_PROMPT = 500
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -252,16 +253,16 @@ def one_length_of_prompts_is_silent(answer: Json, request: ServedRequest) -> Non
             choice["message"]["content"] = ""
 
 
-def _forget_cached(response: Json, _: ServedRequest) -> None:
-    details = (response.get("usage") or {}).get("prompt_tokens_details")
-    if isinstance(details, dict) and details.get("cached_tokens"):
-        details["cached_tokens"] = 0
+def _count_plain_ones(response: Json, request: ServedRequest) -> None:
+    usage = response.get("usage") or {}
+    details = usage.get("prompt_tokens_details")
+    if isinstance(details, dict) and usage["prompt_tokens"] >= LONG_PROMPT:
+        details["cached_tokens"] = 0 if request.payload.get("stream") else usage["prompt_tokens"] // 2
 
 
 cached_uncounted_in_streams = envelope_fault(
     "cached-uncounted-in-streams",
-    _forget_cached,
-    "Cached tokens are counted in plain answers only.",
-    plain=False,
+    _count_plain_ones,
+    "Cached tokens of long prompts are counted in plain answers only.",
     applies_to=requires_check("usage.cached-in-streams"),
 )
