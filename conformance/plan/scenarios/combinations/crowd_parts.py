@@ -25,7 +25,7 @@ CLOCK: Final = {
     },
 }
 NAMED: Final = {"type": "function", "function": {"name": "get_time"}}
-STOPS: Final = ["e", "a", " ", "."]
+STOPS: Final = ["e", "a", "t", "."]
 """Strings one of which is in nearly every answer of a few tokens."""
 WORDS: Final = [*"abcdefghijklmnopqrstuvwxyz", "the", "The", "is", "and", "to", "of", "you", "Hello", "Hi", "Anna"]
 """Words that are single tokens of most vocabularies, and of which most answers have one."""
