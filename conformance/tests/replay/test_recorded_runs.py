@@ -93,7 +93,7 @@ def test_what_a_quick_run_did_not_send_is_listed_and_fails_nothing(
         assert selected <= {*judged, *again.not_sent}, topic
         assert not judged.intersection(again.not_sent), topic
     (tmp_path / "quick.json").write_text(json.dumps(content), encoding="utf-8")
-    result = chatproof("judge", "quick.json", "--topic", "effects")
+    result = chatproof("judge", "quick.json", "--topic", "prompt")
     assert re.search(
         r"not part of the recorded run \(--depth quick\), so not judged: \d+ requirements \(", result.stdout
     )
