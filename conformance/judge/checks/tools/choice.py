@@ -191,7 +191,11 @@ def bad_history_is_no_failure_of_the_server(exchange: Exchange, _: Context) -> I
 
 @check("tools.text-or-call", on=with_tools(PLAIN_ANSWER))
 def answer_holds_a_text_or_a_call(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer to a request with tools has content or a call: nothing that the model generated is lost in between."""
+    """An answer to a request with tools has content or a call: nothing that the model generated is lost in between.
+
+    A stop string may come first.
+    """
+    may_be_empty = {"length", "stop"} if (exchange.request_json or {}).get("stop") else {"length"}
     for index, choice in exchange.choices.items():
-        if choice.finish_reason != "length" and not (choice.content or choice.tool_calls or choice.reasoning):
+        if choice.finish_reason not in may_be_empty and not (choice.content or choice.tool_calls or choice.reasoning):
             yield Finding(f"/choices/{index}/message/content", "content or a call", "neither")
