@@ -58,10 +58,13 @@ STOPPED = Applicability(
 def stop_text_isis_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A stop string is not part of the answer unless the request asks for it.
 
-    This holds for every choice, with or without log-probabilities, plain or streamed.
+    This holds for every choice, with or without log-probabilities, plain or streamed. Not judged next to min_tokens,
+    because no stop string ends an answer before that.
     """
     if not is_left_out(exchange, context):
         raise NotExercised("streams of this dialect include the stop string")
+    if exchange.request_json.get("min_tokens"):
+        raise NotExercised("a stop string may come before min_tokens")
     stop: Any = exchange.request_json["stop"]
     for index, choice in exchange.choices.items():
         stops = [stop] if isinstance(stop, str) else stop
