@@ -60,9 +60,13 @@ def tags_of_thoughts_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
 def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With thinking turned on the reasoning of each choice is separate from the answer, also after instructions and
     earlier reasoning, next to tools and media, at any effort, and next to many other parameters.
+
+    Next to many other parameters a model may not reason at all: only choices of which others reason are judged.
     """
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
+    if exchange.scenario.startswith(CROWDS) and not any(choice.reasoning for choice in exchange.choices.values()):
+        raise NotExercised("the model does not reason next to these parameters")
     for index, choice in exchange.choices.items():
         if not choice.reasoning:
             yield Finding(f"/choices/{index}/message/reasoning_content", "reasoning", "none")
