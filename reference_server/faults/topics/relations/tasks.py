@@ -38,15 +38,15 @@ thoughts_told_next_to_seeds = choice_fault(
 )
 
 
-def _told_of_several(choice: Json, request: ServedRequest) -> None:
+def _told_of_later_ones(choice: Json, _: ServedRequest) -> None:
     said = message_of(choice)
-    for name in THOUGHTS if (request.payload.get("n") or 1) > 1 else ():
+    for name in THOUGHTS if choice.get("index") else ():
         said["content"] = (said.pop(name, None) or "") + (said.get("content") or "")
 
 
-thoughts_told_by_several_choices = choice_fault(
-    "thoughts-told-by-several-choices",
-    _told_of_several,
-    "With several choices the reasoning is part of the content.",
+thoughts_told_by_later_choices = choice_fault(
+    "thoughts-told-by-later-choices",
+    _told_of_later_ones,
+    "The reasoning of all choices but the first one is part of the content.",
     applies_to=has_parameters("chat_template_kwargs", "n"),
 )
