@@ -124,12 +124,11 @@ class FormWriter:
                 sent = level is Keyword.SHOULD and not is_instruction_in_one_text(form, pointer, self.forms)
                 for value in self._write(name, (*form, UNUSUAL)) if sent else ():
                     found = self._find_leaves(name, form, value)
-                    yield FormValue(name, value, frozenset((form,)) if form else frozenset(), level, found)
+                    yield FormValue(name, value, frozenset(), level, found)
 
     def keeps(self, merged: Any, value: FormValue) -> bool:
         """Return whether a merged value of the parameter has all forms and unusual values of this one."""
-        forms = {form for form in value.forms if form}
-        if not forms <= self.find_forms(value.parameter, merged):
+        if not value.forms <= self.find_forms(value.parameter, merged):
             return False
         return all((form, leaf) in self._find_leaves(value.parameter, form, merged) for form, leaf in value.leaves)
 

@@ -148,11 +148,14 @@ def _step(fields: Body, writer: FormWriter, keyword: Keyword, *, streams: bool) 
 
 def _find_main(value: FormValue) -> Form:
     """Return the form after which a value is named."""
-    return min(value.forms, key=lambda form: (-len(form), form), default=())
+    forms = value.forms or {form for form, _ in value.leaves}
+    return min(forms, key=lambda form: (-len(form), form))
 
 
 def _subject(value: FormValue, writer: FormWriter) -> Subject:
     parameter = writer.contract.parameters[value.parameter]
+    main = "".join(_find_main(value))
+    described = f"a value with {main}" if not value.leaves else f"an unusual value of {main or value.parameter}"
     part = "form" if value.keyword is Keyword.MUST else f"form-{value.keyword.lower()}"
     return Subject(
         requirement=f"parameters.{value.parameter}.{part}",
@@ -160,7 +163,7 @@ def _subject(value: FormValue, writer: FormWriter) -> Subject:
         parameter=value.parameter,
         keyword=value.keyword,
         source=parameter.source,
-        summary=f"{value.parameter}: a value with {''.join(_find_main(value))} is accepted",
+        summary=f"{value.parameter}: {described} is accepted",
         value=value.value,
         expect="accept",
         interpretation=parameter.interpretation,

@@ -34,14 +34,14 @@ FILLED: Final = ("name", "id", "description")
 """How fields end that are never empty here: they name something, or other requests send them empty."""
 TEXTS: Final = frozenset(("content", "text", "reasoning", "refusal", "input"))
 """Fields with text that the model reads, which is short here."""
-LENGTHS: Final[Mapping[str, int]] = {"description": 2100, "name": 100}
+LENGTHS: Final[Mapping[str, int]] = {"description": 2100, "name": 100, "id": 200}
 """Characters of a field without a limit. Other texts that the model reads have one SENTENCE."""
 LONG: Final = 1100
 LONGEST: Final = 4096
 KEY: Final = 64
 """Characters of the name of an entry."""
-MEANINGFUL: Final = frozenset(("type", "required"))
-"""Fields whose strings are names that the schema does not list."""
+MEANINGFUL: Final = frozenset(("type", "required", "role"))
+"""Fields whose strings mean something, although the schema does not list them."""
 NUMBERS: Final = (0.5, -1.5, 3.0, 1e-5, 7, 0, -7, 100)
 KEYS: Final = ("a.b/c d-e", "0", "300", "1023")
 SCHEMA: Final = "parameters"
@@ -184,7 +184,7 @@ def _list_scalars(schema: Schema, name: str) -> list[Any]:
 def _write_texts(schema: Schema, name: str, is_valid: IsValid, *, inside: bool) -> Iterator[str]:
     """Yield a text with characters of every kind, as long as it may be, and the empty one where that says something."""
     text = IDENTIFIER if name == "name" else SENTENCE if inside else LABEL
-    length = len(SENTENCE) if name in TEXTS else LENGTHS.get(name, LONG)
+    length = len(SENTENCE) if name in TEXTS else LENGTHS.get(name.rpartition("_")[2], LONG)
     most = schema.get("maxLength", LONGEST + 1)
     values = [_fit(text, most if most <= LONGEST else length, schema, is_valid)]
     if not name.endswith(FILLED):
