@@ -45,6 +45,7 @@ DOCUMENT: Final = (
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 )
 NAMES: Final[Mapping[str, Any]] = {
+    "role": "user",
     "content": "Hello!",
     "text": "Hello!",
     "id": "call00001",
