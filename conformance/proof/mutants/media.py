@@ -58,6 +58,7 @@ UNFETCHED_VIDEOS = _one_answer("media.url-videos-told-apart", "URLs of videos ar
 UNFETCHED_AUDIO = _one_answer("media.url-audio-told-apart", "URLs of audio files are not fetched.", "url-audio-*")
 IMAGE_UNCOUNTED = _uncounted("media.image-counted", "The tokens of an image are not counted.")
 SECOND_UNCOUNTED = _uncounted("media.each-image-counted", "The tokens of a second image are not counted.")
+OTHERS_UNCOUNTED = _uncounted("media.other-formats-counted", "The tokens of a WebP and a GIF are not counted.")
 VIDEO_UNCOUNTED = _uncounted("media.video-counted", "The tokens of a video are not counted.")
 AUDIO_UNCOUNTED = _uncounted("media.audio-counted", "The tokens of an audio file are not counted.")
 
