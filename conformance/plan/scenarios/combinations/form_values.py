@@ -19,7 +19,7 @@ from conformance.plan.scenarios.combinations.leaf_values import (
     UNUSUAL,
     find_target,
     is_open,
-    name_entry,
+    list_entry_names,
     write_entries,
     write_items,
     write_leaf,
@@ -172,8 +172,9 @@ class FormValues:
             yield from ([item] for item in self.write(inner, rest, around, name))
         elif step == OTHER_FIELD:
             for value in self.write(inner, rest, name, "chatproof"):
-                key = name_entry(rest, lambda key, value=value: self._forms.is_valid(pointer, {key: value}))
-                yield {key if form[-1] == UNUSUAL else "chatproof": value}
+                entries = ({key: value} for key in list_entry_names(rest) if form[-1] == UNUSUAL)
+                plain = {"chatproof": value}
+                yield next((entry for entry in entries if self._forms.is_valid(pointer, entry)), plain)
         else:
             for value in self.write(inner, rest, name, step[1:]):
                 yield from self._object(pointer, schema, {step[1:]: value}, name)

@@ -27,7 +27,7 @@ SENTENCE: Final = (
     "你好 שלום 🙂!\n\tDone? "
 )
 MORE: Final = "Report the weather in a city. "
-"""What continues a text until it is long."""
+"""What continues a string until it is long."""
 LABEL: Final = "Key 7/a.b:c_d-e+f=g@h ~(i) \"j\" 'k' <l> {m} [n] #1 $2 %3 ^4 &5 *6 `7` |8 \\9 ;? ! "
 IDENTIFIER: Final = "mcp.files_v2/read-Text:now_"
 FILLED: Final = ("name", "id", "description")
@@ -149,15 +149,15 @@ def write_entries(values: Schema, name: str, is_valid: IsValid) -> Iterator[dict
         yield kept
 
 
-def name_entry(form: Sequence[str], is_valid: Callable[[str], bool]) -> str:
-    """Return the unusual name of an entry, another one for each branch of a union in a form; a plain one if invalid."""
+def list_entry_names(form: Sequence[str]) -> Iterator[str]:
+    """Yield unusual names of an entry, other ones for each branch of a union in a form."""
     number = "".join(char for step in form for char in step if char.isdigit() and step.startswith(UNIONS))
-    return next((key for key in (f"{key} {number}".strip() for key in KEYS[:1]) if is_valid(key)), "chatproof")
+    yield from (f"{key} {number}".strip() for key in KEYS)
 
 
 def _write_schema(is_valid: IsValid) -> dict[str, Any]:
     """Return the schema of an object with as many keywords as are valid."""
-    properties = {name: {"type": found["type"]} for name, found in PROPERTIES.items()}
+    properties = {name: {"type": keywords["type"]} for name, keywords in PROPERTIES.items()}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     for name, keywords in PROPERTIES.items():
         for key, value in keywords.items():
@@ -182,7 +182,7 @@ def _list_scalars(schema: Schema, name: str) -> list[Any]:
 
 
 def _write_texts(schema: Schema, name: str, is_valid: IsValid, *, inside: bool) -> Iterator[str]:
-    """Yield a text with characters of every kind, as long as it may be, and the empty one where that says something."""
+    """Yield characters of every kind, as many as there may be, and the empty string where that says something."""
     text = IDENTIFIER if name == "name" else SENTENCE if inside else LABEL
     length = len(SENTENCE) if name in TEXTS else LENGTHS.get(name.rpartition("_")[2], LONG)
     most = schema.get("maxLength", LONGEST + 1)
@@ -193,7 +193,7 @@ def _write_texts(schema: Schema, name: str, is_valid: IsValid, *, inside: bool) 
 
 
 def _fit(text: str, length: int, schema: Schema, is_valid: IsValid) -> str:
-    """Return a text with the characters that are valid, continued until it has a length."""
+    """Return the characters of a string that are valid, continued until it has this length."""
     least = max(1, schema.get("minLength", 1))
 
     def keep(part: str) -> str:
