@@ -29,7 +29,9 @@ from conformance.client.client import Client
 from conformance.record import BudgetLimits
 from conformance.run.calls import ServerUnderTest
 from conformance.run.run import Run
-from conformance.run.session import RunOptions, conclude, prepare_server
+from conformance.run.session.conclusion import conclude
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
 from openapi.contract.contract import load
 from openapi.description.description import describe
 

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from conformance.cli.library import judge as judge
     from conformance.errors import Unreachable as Unreachable
     from conformance.errors import UsageError as UsageError
-    from conformance.report.verdict import Outcome as Outcome
+    from conformance.report.outcome import Outcome as Outcome
     from conformance.report.verdict import Report as Report
     from conformance.report.verdict import Verdict as Verdict
 
 PUBLIC: Final = {
     **dict.fromkeys(("check", "judge"), "conformance.cli.library"),
-    **dict.fromkeys(("Outcome", "Report", "Verdict"), "conformance.report.verdict"),
+    "Outcome": "conformance.report.outcome",
+    **dict.fromkeys(("Report", "Verdict"), "conformance.report.verdict"),
     **dict.fromkeys(("Unreachable", "UsageError"), "conformance.errors"),
 }
 """The names that users of Python import from this package, and the modules that define them."""

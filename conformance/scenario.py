@@ -7,15 +7,15 @@ Both have the same type, so the other modules treat them the same.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import HarnessError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
+    from conformance.stop_string import StopFrom
     from openapi.contract.contract import Keyword
 
 Expectation = Literal["answer", "refusal", "either"]
@@ -24,9 +24,6 @@ Alteration = Literal["other-end", "shorter", "longer"]
 Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"] | Alteration
 Form = Literal["plain", "spaced", "escaped", "reversed"]
 """How a body is serialized: as usual, with white space, in ASCII, or with the fields of objects in reverse order."""
-
-NEVER_GENERATED = "\ue000\ue001"
-"""Private-use characters, which no model generates."""
 UNLIMITED_TOKENS = 1024
 """Tokens that are counted for a request without a limit of its own."""
 
@@ -49,76 +46,6 @@ class Subject:
     expect: Literal["accept", "reject"]
     interpretation: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StopFrom:
-    """A stop string that is cut from the answer to an earlier step: `length` characters from its middle, start or end.
-
-    The place may also be the first `mark`, characters that are not compared literally in a regular expression, or the
-    first `blank`.
-
-    `form` says how `stop` is made from the piece:
-
-    - `text`: the piece itself;
-    - `listed`: a list with the piece only;
-    - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that
-      do not occur in it;
-    - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
-    - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
-
-    A piece from the end is always `unfinished`: if it matched, the answer would end where it ends anyway.
-    """
-
-    step: str
-    length: int
-    place: Literal["middle", "start", "end", "mark", "blank", "line-end"] = "middle"
-    form: Literal["text", "listed", "last-of-four", "unfinished", "other-case"] = "text"
-
-    def cut(self, text: str) -> str | list[str] | None:
-        """Return the value of `stop` for an answer; None if the answer has no such piece."""
-        if self.place == "end":  # an earlier occurrence of the same piece is held back as well
-            return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
-        pieces = (text[start : start + self.length] for start in self._starts(text) if self._is_first(text, start))
-        if self.form == "other-case":
-            swapped = (piece.swapcase() for piece in pieces if piece.isascii())
-            return next((piece for piece in swapped if piece not in text), None)
-        piece = next(pieces, None)
-        if piece is None or self.form == "text":
-            return piece
-        if self.form == "unfinished":
-            return piece + NEVER_GENERATED
-        later = text[text.find(piece) + self.length :][-self.length :]
-        if self.form == "listed":
-            return [piece]
-        return [later, NEVER_GENERATED, piece + NEVER_GENERATED, piece] if len(later) == self.length else None
-
-    def _starts(self, text: str) -> Iterable[int]:
-        """Return where the piece may begin, the best place first."""
-        match self.place:
-            case "start":
-                return [0]
-            case "mark":
-                return [at for at in range(1, len(text)) if _is_pattern(text[at : at + self.length])]
-            case "blank":
-                return [at for at in range(1, len(text)) if not text[at : at + self.length].strip()]
-            case "line-end":
-                return [at for at in range(1, len(text)) if text[at] == "\n"]
-            case _:
-                return range(len(text) // 2, len(text) - self.length)
-
-    def _is_first(self, text: str, start: int) -> bool:
-        piece = text[start : start + self.length]
-        fits = bool(piece.strip()) != (self.place in ("blank", "line-end"))
-        return len(piece) == self.length and fits and text.find(piece) == start
-
-
-def _is_pattern(text: str) -> bool:
-    """Return whether a string, read as a regular expression, does not match itself."""
-    try:
-        return re.fullmatch(text, text) is None
-    except re.error:
-        return True
 
 
 @dataclass(frozen=True, slots=True)

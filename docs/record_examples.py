@@ -24,7 +24,9 @@ from conformance.judge.check_registry import gather_checks  # noqa: E402
 from conformance.proof import kill_table  # noqa: E402
 from conformance.proof.fault_host import start_fault_host  # noqa: E402
 from conformance.proof.mutants.mutant import gather_mutants  # noqa: E402
-from conformance.run.session import RunOptions, prepare_server, send  # noqa: E402
+from conformance.run.session.options import RunOptions  # noqa: E402
+from conformance.run.session.preparation import prepare_server  # noqa: E402
+from conformance.run.session.sending import send  # noqa: E402
 from docs.example_findings import LONGEST, STORED, find_in_recorded_runs  # noqa: E402
 from openapi.contract.contract import load  # noqa: E402
 

@@ -66,7 +66,7 @@ def test_a_load_test_without_locust_is_refused_before_anything_is_sent_or_writte
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("loadtests.cli.load_command.find_spec", lambda _name: None)
+    monkeypatch.setattr("loadtests.cli.load_checks.find_spec", lambda _name: None)
     for words in (["load", "http://127.0.0.1:9", "--dialect", "mindie"], ["load", "--tiem", "5s"]):
         result = CliRunner().invoke(main, words)
         expected = "chatproof: `chatproof load` needs locust, which is not installed: install chatproof with its extra"

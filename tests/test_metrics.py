@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.tests.report.test_writers import CONTROL, HOSTILE
+from conformance.tests.report.hostile_results import CONTROL, HOSTILE
 from loadtests.errors import UsageError
 from loadtests.report.extra_reports import parse_reports, write_extra_reports
 from loadtests.report.measured_metrics import list_metrics, write_openmetrics, write_otlp

@@ -17,7 +17,7 @@ PACKAGES: Final = ("chatproof", "conformance", "loadtests", "openapi", "referenc
 PLURAL: Final = re.compile(r" (?:[a-z]+ )?([a-z]+s|entries)\b")
 VERBS: Final = {"is", "was", "has", "does", "takes", "lacks", "ends", "needs"}
 LARGE: Final = {
-    "conformance/plan/scenarios/boundaries.py": "strings of more than 60 characters",
+    "conformance/plan/scenarios/boundary_request.py": "strings of more than 60 characters",
     "reference_server/engine/multimodal/model_inputs.py": "more tokens than a limit",
     "reference_server/engine/tools/grammar.py": "more characters than a limit",
 }

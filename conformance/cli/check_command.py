@@ -28,7 +28,9 @@ from conformance.report.writers import plan_preview, report_files
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_media_path, read_secret, read_verify, shell_variable
 from conformance.run.drafting import draft, keep_known, require_matching_patterns, require_matching_waivers
-from conformance.run.session import RunOptions, describe_unreachable, load_contract
+from conformance.run.session.conclusion import describe_unreachable
+from conformance.run.session.options import RunOptions
+from conformance.run.session.target import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import describe_missing, names
 

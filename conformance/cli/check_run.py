@@ -21,7 +21,8 @@ from conformance.report.writers.evidence import RESULTS_FILE
 from conformance.report.writers.logs.json_lines import LiveLog
 from conformance.report.writers.progress_bar import ProgressBar
 from conformance.run.live_judging import LiveJudging
-from conformance.run.session import prepare_server, send
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import Record
     from conformance.report.waivers import Waiver
-    from conformance.run.session import PreparedRun, RunOptions, RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
+    from conformance.run.session.options import RunOptions
+    from conformance.run.session.preparation import PreparedRun
 
 
 def judge_server(

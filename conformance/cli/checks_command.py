@@ -20,7 +20,7 @@ from conformance.judge.schemathesis_oracle import CHECKS, ORACLES
 from conformance.proof import kill_table
 from conformance.proof.kill_matrix import faults_of
 from conformance.proof.mutants import mutant
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import name_of, names
 from openapi.did_you_mean import similar_names

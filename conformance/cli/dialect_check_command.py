@@ -20,14 +20,15 @@ from conformance.proof.counterexamples import list_unproven
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import list_problems
 from conformance.run import embedded_server
-from conformance.run.session import RunOptions, load_contract
+from conformance.run.session.options import RunOptions
+from conformance.run.session.target import load_contract
 from openapi.console import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.plan.depth import Depth
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
     from openapi.contract.contract import Contract
 
 

@@ -9,7 +9,7 @@ from conformance.cli.tracing.trace_command import trace_sentences
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
     from openapi.contract.contract import Contract
 
 MOST: Final = 12

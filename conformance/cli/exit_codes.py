@@ -13,15 +13,15 @@ from conformance.errors import HarnessError, ServerNotListening, Unreachable, Us
 from conformance.judge.check_registry import gather_checks
 from conformance.judging_limit import INTERRUPTED as INTERRUPTED_RUN
 from conformance.record import FAIL_FAST
-from conformance.report.verdict import Outcome as RequirementOutcome
+from conformance.report.outcome import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
 from conformance.report.writers.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.report.verdict import RequirementRow
-    from conformance.run.session import RunOutcome
+    from conformance.report.requirement_row import RequirementRow
+    from conformance.run.session.conclusion import RunOutcome
 
 CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, INCONCLUSIVE, INTERNAL_ERROR = range(6)
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it

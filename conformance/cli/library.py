@@ -19,7 +19,10 @@ from conformance.report.results_file import read_results, upgrade
 from conformance.report.writers.report_files import write_reports
 from conformance.run import embedded_server
 from conformance.run.drafting import require_matching_patterns, require_matching_waivers
-from conformance.run.session import RunOptions, load_contract, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
+from conformance.run.session.target import load_contract
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

@@ -29,13 +29,17 @@ from conformance.errors import HarnessError, ServerNotListening, Unreachable, Us
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.record import BudgetLimits
 from conformance.report import waivers
-from conformance.report.verdict import Outcome, row_fails
+from conformance.report.outcome import Outcome, row_fails
 from conformance.report.writers import report_files
 from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_media_path, read_secret, read_verify, shell_variable
 from conformance.run.drafting import require_matching_patterns
-from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
+from conformance.run.session.conclusion import describe_unreachable
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
+from conformance.run.session.target import load_contract
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -43,8 +47,8 @@ if TYPE_CHECKING:
 
     from conformance.judge.judgement import Judgement
     from conformance.plan.assertion import Assertion
-    from conformance.report.verdict import RequirementRow
-    from conformance.run.session import PreparedRun
+    from conformance.report.requirement_row import RequirementRow
+    from conformance.run.session.preparation import PreparedRun
 
 
 class JudgingSession:

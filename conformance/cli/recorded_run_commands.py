@@ -26,7 +26,7 @@ from conformance.report.results_file import read_results
 from conformance.report.writers import outcome_changes, report_files, terminal
 from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.console import make_console
 from openapi.schema.quantity import format_quantity
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import HarnessError, UsageError
-from conformance.plan.scenarios.written import check_scenarios
+from conformance.plan.scenarios.written.reading import check_scenarios
 from openapi.contract.contract import ContractError
 from openapi.contract.tree.yaml_file import locate_error
 from openapi.did_you_mean import suggest

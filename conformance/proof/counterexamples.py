@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
     from conformance.proof.mutants.mutant import Mutant
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
 
 MOST: Final = 3
 """How many exchanges of a check are changed."""

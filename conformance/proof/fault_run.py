@@ -23,7 +23,9 @@ from conformance.run.drafting import draft
 from conformance.run.embedded_server import MEDIA_HOST, MEDIA_PATH
 from conformance.run.media.media_places import MediaPlaces
 from conformance.run.run import Run
-from conformance.run.session import RunOptions, parse_target, prepare_server
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.target import parse_target
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
 

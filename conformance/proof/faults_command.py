@@ -24,7 +24,7 @@ from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
 from conformance.proof.progress import show_progress
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:

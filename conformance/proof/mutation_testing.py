@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 CONCURRENT_FAULTS = 4  # the engine batches their tokens
 MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
+SEVERAL_TIMES = 3
+"""In how many scenarios each check detects a fault that does not show in one of them every time."""
 VARIATION_SAMPLE_SIZES = (24, 8)
 """Scenarios of a variation in its first dialect and in the other one, unless all are tested."""
 
@@ -181,15 +183,16 @@ async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFau
     killers = _strongest(kills, fault)
     if fault.benign:
         return TrialResult(kills, killers, find_sufficient(kills, killers))
-    sufficient, every = find_sufficient(kills, killers), find_all(kills, killers)
+    sufficient, several = (find_sufficient(kills, killers, times) for times in (1, SEVERAL_TIMES))
+    every = find_all(kills, killers)
     always = killers
-    for shown_by, others in ((sufficient, SAMPLE_SIZE), (every, SAMPLE_SIZE)):
+    for shown_by, others in ((sufficient, SAMPLE_SIZE), (several, SAMPLE_SIZE), (every, SAMPLE_SIZE)):
         repeated = await _repeat(host, baseline, fault, shown_by, others)
         always = _intersect(always, repeated)
         if repeated == killers and not fault.flaky:
             return TrialResult(kills, killers, shown_by, flaky=fault.timeout_s is not None)
     if always:
-        return TrialResult(kills, always, every, flaky=True)
+        return TrialResult(kills, always, several, flaky=True)
     for shown_by, others in ((every, CROWD), ((ALL,), SAMPLE_SIZE)):
         always = _intersect(killers, await _repeat(host, baseline, fault, shown_by, others))
         if always:

@@ -42,21 +42,25 @@ def select_known(fault: str, shown_by: Collection[str], sample_size: int = SAMPL
     return select
 
 
-def find_sufficient(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
+def find_sufficient(kills: Collection[Kill], killers: Mapping[str, str], times: int = 1) -> tuple[str, ...]:
     """Return a few scenarios in which each of these checks detects the fault with the given strength.
 
     The choice is greedy: the scenario that covers most of the remaining checks, the first by name if there are several.
+
+    times: in how many scenarios each check detects the fault, as far as there are as many.
     """
     checks_by_scenario: dict[str, set[str]] = {}
     for kill in kills:
         if killers.get(kill.check) == kill.strength:
             for scenario in kill.scenarios:
                 checks_by_scenario.setdefault(scenario, set()).add(kill.check)
-    remaining, chosen = set(killers), []
-    while remaining:
-        best = max(sorted(checks_by_scenario), key=lambda name: len(checks_by_scenario[name] & remaining))
-        chosen.append(best)
-        remaining -= checks_by_scenario[best]
+    chosen: list[str] = []
+    for _ in range(times):
+        remaining = set(killers) & set().union(*checks_by_scenario.values())
+        while remaining:
+            best = max(sorted(checks_by_scenario), key=lambda name: len(checks_by_scenario[name] & remaining))
+            chosen.append(best)
+            remaining -= checks_by_scenario.pop(best)
     return tuple(sorted(chosen))
 
 

@@ -24,7 +24,10 @@ from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
 from conformance.run.media.media_places import is_payload
 from conformance.run.saved_requests import Trials, index_exchanges
-from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, limit_judging, load_contract
+from conformance.run.session.conclusion import RunOutcome, conclude, limit_judging
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import PreparedRun
+from conformance.run.session.target import load_contract
 from openapi.address import parse
 from openapi.contract.resolution import is_path
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.plan.capability_use import find_capabilities
 from conformance.plan.coverage_map import CoverageMap
 from conformance.plan.traced_sentences import find_assertions
-from conformance.report.verdict import UNJUDGED, Outcome
+from conformance.report.outcome import UNJUDGED, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from conformance.plan.plan import Plan
-    from conformance.report.verdict import RequirementRow
+    from conformance.report.requirement_row import RequirementRow
     from openapi.contract.contract import Contract
     from openapi.contract.sentence import Sentence
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.report.verdict import Outcome, Verdict
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
     from conformance.plan.depth import Depth
     from conformance.record import Record
-    from conformance.report.verdict import Report, RequirementRow
+    from conformance.report.requirement_row import RequirementRow
+    from conformance.report.verdict import Report
     from openapi.contract.contract import Contract
 
 SCHEMA_VERSION = 4

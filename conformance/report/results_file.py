@@ -12,8 +12,8 @@ import jsonschema_rs
 
 from conformance.errors import UsageError
 from conformance.report.old_verdicts import withdraw_unsupported
+from conformance.report.outcome import Outcome
 from conformance.report.results import SCHEMA_VERSION, load_schema
-from conformance.report.verdict import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

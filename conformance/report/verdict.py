@@ -1,16 +1,4 @@
-"""Decide the outcome of each requirement and the verdict of the whole run.
-
-The outcome depends on what the exchanges showed and on the keyword of the requirement:
-
-|        | no finding | finding                | not observed       | not exercised | not declared   |
-|--------|------------|------------------------|--------------------|---------------|----------------|
-| MUST   | PASS       | FAIL                   | UNTESTABLE (fails) | NOT_EXERCISED | NOT_APPLICABLE |
-| SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NOT_EXERCISED | NOT_APPLICABLE |
-| MAY    | OBSERVED, with what was seen                             | NOT_EXERCISED | NOT_APPLICABLE |
-
-NOT_EXERCISED means that the condition of the requirement did not occur (`NotExercised`), for example because usage
-that may be absent is absent, or because every request that would show it may be refused and was. NOT_APPLICABLE means
-that the server does not declare the capability. Neither fails the run.
+"""Decide the verdict of the whole run from the outcome of each requirement.
 
 A failing requirement that a waiver covers is WAIVED and does not fail the run. An expired waiver, and one that no
 failure needs any more, add a row that FAILs.
@@ -26,8 +14,8 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from conformance.check import Finding
-from conformance.judge.rounds import DECIDED
+from conformance.report.outcome import UNJUDGED, VIOLATED, Outcome, row_fails
+from conformance.report.requirement_row import UNCOVERED, RequirementRow, denied_row, judged_row, unjudged_row
 from conformance.report.waivers import find_waiver
 from openapi.contract.contract import Keyword
 from openapi.schema.quantity import format_quantity
@@ -38,31 +26,6 @@ if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
-    from openapi.contract.contract import Capability
-
-
-class Outcome(StrEnum):
-    """The outcome of one requirement."""
-
-    PASS = "PASS"  # noqa: S105 - no password
-    FAIL = "FAIL"
-    WARN = "WARN"
-    OBSERVED = "OBSERVED"
-    UNTESTABLE = "UNTESTABLE"
-    NOT_EXERCISED = "NOT_EXERCISED"  # the condition of the requirement did not occur
-    NOT_APPLICABLE = "NOT_APPLICABLE"  # the capability is not declared
-    WAIVED = "WAIVED"  # it fails, and a waiver accepts that
-    ERROR = "ERROR"  # an internal error of the suite
-
-
-UNCOVERED = "no scenario exercises it"
-"""Why a requirement was not exercised that the plan does not cover. What was not sent never fails a server."""
-UNJUDGED = (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)
-"""The outcomes of requirements that were not judged at all."""
-
-
-VIOLATED = (Outcome.FAIL, Outcome.WARN, Outcome.UNTESTABLE)
-"""The outcomes that can be a consequence of another failure."""
 
 
 class Verdict(StrEnum):
@@ -71,39 +34,6 @@ class Verdict(StrEnum):
     CONFORMANT = "conformant"
     NONCONFORMANT = "nonconformant"
     INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedFinding:
-    """A finding, with the ids of its scenario and its exchange."""
-
-    finding: Finding
-    scenario: str
-    exchange: str
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementRow:
-    """One requirement and its outcome. `exchanges` is the number of judgements that it rests on.
-
-    seen: the ids of the exchanges of these judgements.
-    compared: for each comparison of exchanges with a finding, their ids in the order of the steps.
-    """
-
-    id: str
-    check: str
-    keyword: Keyword
-    source: str
-    interpretation: str | None
-    summary: str
-    outcome: Outcome
-    findings: tuple[LocatedFinding, ...]
-    exchanges: int
-    note: str  # why it was not judged, what was seen, or the internal error
-    waiver: Waiver | None = None
-    causes: tuple[str, ...] = ()  # the requirements whose failure explains this one, the main one first
-    seen: tuple[str, ...] = ()
-    compared: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +59,6 @@ class Report:
         return row_fails(row.outcome, row.keyword, strict=strict)
 
 
-def row_fails(outcome: Outcome, keyword: Keyword, *, strict: bool) -> bool:
-    """Return whether a row with this outcome and keyword fails the run."""
-    if outcome is Outcome.FAIL:
-        return True
-    if outcome is Outcome.WARN:
-        return strict
-    return outcome is Outcome.UNTESTABLE and (keyword is Keyword.MUST or (strict and keyword is Keyword.SHOULD))
-
-
 def build_report(
     plan: Plan,
     judgements: Iterable[Judgement],
@@ -157,18 +78,16 @@ def build_report(
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
-    rows = [_judged_row(group) for group in grouped.values()]
+    rows = [judged_row(group) for group in grouped.values()]
     rows = [replace(row, causes=(causes or {}).get(row.id, ())) if row.outcome in VIOLATED else row for row in rows]
     rows += [
-        _unjudged_row(
+        unjudged_row(
             requirement.id, requirement.keyword, requirement.source, "", Outcome.NOT_EXERCISED, reason or UNCOVERED
         )
         for requirement, reason in (*((row, "") for row in plan.uncovered), *plan.left_out)
     ]
     rows += [
-        _unjudged_row(
-            f"capability.{capability.name}", Keyword.MAY, capability.source, capability.summary, outcome, note
-        )
+        unjudged_row(f"capability.{capability.name}", Keyword.MAY, capability.source, capability.summary, outcome, note)
         for capabilities, outcome, note in (
             (plan.undeclared, Outcome.NOT_APPLICABLE, "not declared"),
             (plan.unjudged, Outcome.UNTESTABLE, "declared, but no requirement judges it"),
@@ -176,7 +95,7 @@ def build_report(
         for capability in capabilities
         if capability.name not in plan.denials
     ]
-    rows += [_denied_row(item, plan.denials[item.name]) for item in plan.undeclared if item.name in plan.denials]
+    rows += [denied_row(item, plan.denials[item.name]) for item in plan.undeclared if item.name in plan.denials]
     rows = _apply_waivers(rows, waivers, today or datetime.now(UTC).date(), strict=strict, complete=exhausted is None)
     failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]
     proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
@@ -234,86 +153,6 @@ def _apply_waivers(
             continue
         summary = "Every waiver is in force and needed."
         note = f"{reason} ({waiver.owner}: {waiver.reason})"
-        row = _unjudged_row(f"waivers.{waiver.id}", Keyword.MUST, waiver.source, summary, Outcome.FAIL, note)
+        row = unjudged_row(f"waivers.{waiver.id}", Keyword.MUST, waiver.source, summary, Outcome.FAIL, note)
         marked.append(replace(row, check="waivers.needed"))
     return marked
-
-
-def _unjudged_row(
-    identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str
-) -> RequirementRow:
-    return RequirementRow(identity, identity, keyword, source, None, summary, outcome, (), 0, note)
-
-
-def _denied_row(capability: Capability, refusal: str) -> RequirementRow:
-    """Return the row of a capability that the document has and the server refuses, so that it is not judged."""
-    identity = f"capability.{capability.name}"
-    finding = Finding("/status", "an answer, because the document has this capability", refusal)
-    located = LocatedFinding(finding, "preflight", f"preflight/probe-{capability.name}")
-    row = _unjudged_row(identity, Keyword.SHOULD, capability.source, capability.summary, Outcome.WARN, "")
-    return replace(row, findings=(located,))
-
-
-def _judged_row(group: list[Judgement]) -> RequirementRow:
-    """Combine all judgements of one requirement."""
-    first = group[0].assertion
-    requirement = first.requirement
-    findings = tuple(
-        LocatedFinding(finding, judgement.assertion.scenario.id, judgement.exchanges[-1])
-        for judgement in group
-        for finding in judgement.findings
-    )
-    observed = [judgement for judgement in group if judgement.unobserved is None and judgement.error is None]
-    errors = [judgement.error for judgement in group if judgement.error]
-    outcome, note = _decide(requirement.keyword, bool(findings), group, len(observed), errors)
-    summaries = dict.fromkeys(judgement.assertion.summary for judgement in group)
-    failing = [judgement.assertion.summary for judgement in group if judgement.findings]
-    summary = failing[0] if failing else next(iter(summaries))
-    if first.check.by_subject and not failing and len(summaries) > 1:
-        summary = f"{summary} (and {len(summaries) - 1} more)"
-    return RequirementRow(
-        id=requirement.id,
-        check=first.check.id,
-        keyword=requirement.keyword,
-        source=requirement.source,
-        interpretation=requirement.interpretation,
-        summary=summary,
-        outcome=outcome,
-        findings=findings,
-        exchanges=len(observed),
-        note=note,
-        seen=tuple(dict.fromkeys(name for judgement in group for name in judgement.exchanges)),
-        compared=tuple(
-            judgement.exchanges for judgement in group if judgement.findings and judgement.assertion.check.is_relation
-        ),
-    )
-
-
-def _decide(
-    keyword: Keyword, has_findings: bool, group: list[Judgement], observed: int, errors: list[str]
-) -> tuple[Outcome, str]:
-    """Return the outcome by the table above, and the note of the row."""
-    if errors:
-        return Outcome.ERROR, errors[0]
-    if has_findings or observed:
-        if keyword is Keyword.MAY:
-            return Outcome.OBSERVED, "not as described" if has_findings else "as described"
-        bad = Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN
-        return (bad if has_findings else Outcome.PASS), ""
-    not_exercised = [judgement for judgement in group if not judgement.applies]
-    if all(judgement.optional for judgement in group):
-        not_exercised = group
-    reasons = _reasons(not_exercised or group)
-    if not_exercised:
-        return Outcome.NOT_EXERCISED, reasons
-    return (Outcome.OBSERVED, f"not seen: {reasons}") if keyword is Keyword.MAY else (Outcome.UNTESTABLE, reasons)
-
-
-def _reasons(group: list[Judgement]) -> str:
-    """Return the first two reasons why nothing was judged.
-
-    DECIDED explains nothing to the reader, so it is left out if there are other reasons.
-    """
-    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
-    others = [reason for reason in reasons if reason != DECIDED]
-    return "; ".join((others or list(reasons))[:2])

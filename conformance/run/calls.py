@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from conformance.client.client import Client
     from conformance.exchange import Exchange
-    from conformance.scenario import Alteration, Scenario, Step, StopFrom
+    from conformance.scenario import Alteration, Scenario, Step
+    from conformance.stop_string import StopFrom
     from openapi.address import Target
 
 JSON_TYPE: Final = "application/json"

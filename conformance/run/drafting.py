@@ -21,10 +21,11 @@ from conformance.plan.plan import (
     require_matches,
     shows,
 )
-from conformance.plan.scenarios import boundaries, client_headers, greedy_bounds, list_scenarios, written
+from conformance.plan.scenarios import boundaries, client_headers, greedy_bounds, list_scenarios
 from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
+from conformance.plan.scenarios.written import reading
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
 from openapi.did_you_mean import suggest
@@ -148,7 +149,7 @@ def _explain_uncovered(plan: Plan) -> Plan:
     checks = gather_checks(contract)
     unfit = [
         item
-        for module in (written, boundaries, client_headers, greedy_bounds, prompt_parts, text_kinds, tasks)
+        for module in (reading, boundaries, client_headers, greedy_bounds, prompt_parts, text_kinds, tasks)
         for item in module.list_unfit(contract)
     ]
     left_out = {

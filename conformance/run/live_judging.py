@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from conformance.judge.judgement import judge
 from conformance.judging_limit import JudgingStopped
 from conformance.record import FAIL_FAST
-from conformance.report.verdict import Outcome, row_fails
+from conformance.report.outcome import Outcome, row_fails
 from conformance.report.writers.progress_bar import LiveFailure
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator

@@ -26,11 +26,14 @@ from conformance.proof.contracts.variant_scenarios import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
 from conformance.record import Record
 from conformance.report import verdict
+from conformance.report.outcome import Outcome as RequirementOutcome
 from conformance.report.results import to_json
-from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.run import embedded_server as embedded
 from conformance.run.drafting import draft
-from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
+from conformance.run.session.conclusion import RunOutcome, conclude
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import PreparedRun, prepare_server
+from conformance.run.session.sending import send
 from openapi.address import parse
 from openapi.contract.contract import load, names
 

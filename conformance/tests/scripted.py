@@ -7,12 +7,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.run.session import RunOptions, prepare_server
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
 from conformance.tests.faulty_proxy import FaultyProxy, Reply
 
 if TYPE_CHECKING:
     from conformance.client.secret import Secret
-    from conformance.run.session import PreparedRun
+    from conformance.run.session.preparation import PreparedRun
     from conformance.tests.faulty_proxy import Forward, Sent
 
 

@@ -14,22 +14,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadtests.cli.load_command import (
-    LOCUSTFILE,
-    OUT,
+from loadtests.cli.load_checks import (
     PLACEHOLDER_URL,
-    add_load_options,
     check_options,
     check_server,
-    format_options,
-    locust_time_limit,
     parse_locust_arguments,
     require_dialect,
     require_locust,
-    run_locust,
-    server_arguments,
-    wait_option,
 )
+from loadtests.cli.load_options import OUT, add_load_options, format_options, wait_option
+from loadtests.cli.locust_process import LOCUSTFILE, locust_time_limit, run_locust, server_arguments
 from loadtests.cli.rate_search import RateSearch, RateStep, is_saturated
 from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
@@ -39,7 +33,7 @@ from openapi.command_options.duration import Duration
 from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:
-    from loadtests.cli.load_command import Embedder
+    from loadtests.cli.locust_process import Embedder
 
 
 @click.command(name="search", context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": True})

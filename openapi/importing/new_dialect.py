@@ -93,7 +93,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
         whole, passages = read_parameter_sentences(rows, find_passages(text, options.sections))
         facts = read_facts(whole, strict=False)
         answers = read_answers(text, rows, passages)
-        interface = read_page_interface(facts, answers, base, options.title or _page_title(text) or source.name)
+        interface = read_page_interface(facts, answers, base, options.title or _page_title(text) or source.name, text)
         what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
     if options.partial:
         interface.mentioned |= set(base.parameters)

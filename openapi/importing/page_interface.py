@@ -21,21 +21,31 @@ from openapi.reading.compare.drift import fact_key
 from openapi.reading.compare.schema_keywords import close_ends, is_expressible, list_stated_keywords, make_schema
 from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
+from openapi.reading.pages.entries.described_name import parse_entry, parse_plain_entry
 from openapi.schema.null_values import split_null
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from openapi.reading.answers.page_answers import PageAnswers
+    from openapi.reading.compare.contract_facts import ContractFact
     from openapi.reading.facts.facts import Facts
 
 EMPTY: Final = "(the cell is empty)"
+_EITHER: Final = frozenset({"integer", "number"})
+ABSENT_NAME: Final = "not on the page: inherited"
+UNREAD_LINE: Final = "the line begins with this name, and no rule reads it as a parameter"
 
 
-def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, title: str) -> StatedInterface:
-    """Return the interface of a page."""
+def read_page_interface(
+    facts: Facts, answers: PageAnswers, contract: Contract, title: str, text: str = ""
+) -> StatedInterface:
+    """Return the interface of a page; `text`: the page itself, to look for names that no rule reads."""
     known = contract_facts(contract)
     paths = {part: [path for other, path in known if other == part] for part in ("response", "stream")}
     facts = replace(facts, facts=tuple(align_fact(fact, paths.get(fact.part, ())) for fact in facts.facts))
+    facts = replace(
+        facts, facts=tuple(_settle_number(fact, known.get(fact_key(fact) or ("", ""))) for fact in facts.facts)
+    )
     errors = [fact for fact in facts.facts if fact.part == "errors"]
     compared = [fact for fact in facts.facts if fact.part == "request" or fact_key(fact) in known]
     delta = DialectDelta(replace(facts, facts=tuple(compared)), contract, keep_unstated=True)
@@ -53,7 +63,10 @@ def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, 
     for name, parameter in contract.parameters.items():
         if parameter.required and name not in interface.parameters | dict.fromkeys(interface.mentioned):
             interface.mentioned.add(name)  # a chat needs it, although the page does not list it
-            interface.todos.append(Todo(name, "page", "not on the page: inherited", quoted=False))
+            interface.todos.append(_find_unread(name, text) or Todo(name, "page", ABSENT_NAME, quoted=False))
+    described = {*interface.parameters, *interface.mentioned, *interface.unsupported}
+    others = (_find_unread(name, text, is_described=True) for name in contract.parameters if name not in described)
+    interface.todos += [todo for todo in others if todo is not None]
     interface.schemas = {name: delta.tree.final(f"schemas/{name}") for name in delta.tree.get("schemas")}
     read_page_responses(facts.facts, answers, delta.tree, interface.answers)
     changed = {**delta.tree.add, **delta.tree.replace}
@@ -68,6 +81,39 @@ def read_page_interface(facts: Facts, answers: PageAnswers, contract: Contract, 
             interface.todos.append(Todo(_subject(fact), f"line {fact.line}", text or EMPTY))
         interface.prose += [Todo(_subject(fact), f"line {fact.line}", text) for text in fact.prose]
     return interface
+
+
+def _settle_number(fact: Fact, known: ContractFact | None) -> Fact:
+    """Settle the type of a number whose notation has no integers: that of the extended dialect, by analogy.
+
+    Without one, a number is any number, which includes integers.
+    """
+    if not _EITHER <= set(fact.types):
+        return fact
+    kinds = set(known.fact.types) & _EITHER if known else set()
+    others = set(fact.types) - _EITHER
+    if kinds == {"integer"} and others:
+        return replace(fact, types=tuple(sorted({*others, "integer"})))
+    if kinds == {"integer"}:
+        return replace(fact, types=())
+    default = float(fact.default) if type(fact.default) is int else fact.default
+    return replace(fact, types=tuple(sorted({*others, "number"})), default=default)
+
+
+def _find_unread(name: str, text: str, *, is_described: bool = False) -> Todo | None:
+    """Return a to-do for the first line of a page that begins with a name, behind marks and tags; None without one.
+
+    is_described: whether the line must also state a type or the like, as words such as `stop` begin sentences, too.
+    """
+    for match in re.finditer(rf"^(?:<[^>\n]*>|[^\w<\n])*{re.escape(name)}(?![\w-])[^\n]*", text, re.MULTILINE):
+        words = re.sub(r"^(?:<[^>]*>|[-*+>#\s])+(?=\W?\w)|</?\w+>", "", match[0])
+        entry = parse_entry(words) or parse_plain_entry(words)
+        if not is_described or (entry is not None and entry.is_typed):
+            line = text.count("\n", 0, match.start()) + 1
+            return Todo(
+                name, f"line {line}", f"{UNREAD_LINE}: {'left out' if is_described else 'inherited'}", quoted=False
+            )
+    return None
 
 
 def _parameter(fact: Fact, request: list[Fact], delta: DialectDelta, contract: Contract) -> StatedParameter:

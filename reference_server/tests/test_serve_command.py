@@ -19,7 +19,9 @@ from openapi.contract.contract import load
 from reference_server.engine import LocalEngine
 from reference_server.faults import fault_host as hosting
 from reference_server.http.server import SWITCH_INTERVAL_S, EngineStoppedError, Server, ServingError
-from reference_server.serve_command import Settings, command, serve
+from reference_server.serve_command import command
+from reference_server.serving import serve
+from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import ScriptedEngine, running
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.writers import report_files
 from conformance.report.writers.terminal_text import sanitize
 from conformance.run.connection_settings import read_secret, read_verify, shell_variable
-from conformance.run.session import prepare_server
+from conformance.run.session.preparation import prepare_server
 from openapi.command_options.config_file import read_target
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.client.secret import Secret
-    from conformance.run.session import RunOptions
+    from conformance.run.session.options import RunOptions
 
 
 @dataclass(frozen=True, slots=True)

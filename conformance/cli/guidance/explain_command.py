@@ -13,7 +13,7 @@ from conformance.cli.guidance.completion import complete_checks, complete_dialec
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.report.explanations import SERVERS, find_explanation
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
 from openapi.did_you_mean import similar_names

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from conformance.run.embedded_server import EmbeddedServer
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
     from openapi.contract.contract import Contract
 
 LONGEST = 2000

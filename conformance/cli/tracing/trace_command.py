@@ -24,7 +24,7 @@ from conformance.plan.coverage_map import CoverageMap
 from conformance.plan.traced_page import count_lines, trace_passages
 from conformance.plan.traced_sentences import map_sentences
 from conformance.run.drafting import draft
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.console import LegibleTable, make_console
 from openapi.contract.contract import ContractError, names
 from openapi.contract.page.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page

@@ -10,6 +10,7 @@ from conformance.check import Applicability, Context, Finding, NotExercised, che
 from conformance.judge.answer_fields import expected_choices
 from conformance.judge.applicability import ANSWER, not_generated, requests_several, require_choices, why_unanswered
 from conformance.judge.rounds import trial
+from conformance.judge.token_counts import requested_limit
 from conformance.statistics import NO_PATTERN
 from conformance.text_diff import differ_by_one_gap
 from openapi.schema.quantity import format_quantity
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CHOICES = range(4)  # of the scenario in which they are compared
 FEW_CHARACTERS = 8  # shorter choices may be equal by chance
+LONGEST_CHARACTER = 4  # tokens, of one byte each
 
 
 SEVERAL = Applicability(
@@ -50,7 +52,8 @@ def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Fin
     """Each of several choices has an answer: none is empty while others are not.
 
     Not judged of models that reason, nor with tools: the marks around reasoning, or a call that is cut off, may use up
-    the tokens of a choice. A stop string may come first, and above temperature 1 the model may end at once.
+    the tokens of a choice. A stop string may come first, and above temperature 1 the model may end at once. A choice
+    of a few tokens may be part of one character, which is not shown.
     """
     sent: Any = exchange.request_json
     temperature = sent.get("temperature")
@@ -61,6 +64,7 @@ def every_choice_holds_an_answer(exchange: Exchange, _: Context) -> Iterator[Fin
         index: bool(choice.content or choice.reasoning or choice.tool_calls)
         for index, choice in exchange.choices.items()
         if not (may_end and choice.finish_reason == "stop" and not choice.content)
+        and not (choice.finish_reason == "length" and requested_limit(exchange) < LONGEST_CHARACTER)
     }
     if not any(has_answer.values()):
         raise NotExercised("the answer has no text")

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check, relation
 from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.repetition import require_repetition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
+FEW_CHARACTERS = 8  # a few characters less may be part of the last token
 FACTOR, GRACE_S = 3.0, 1.0  # reported above three times the slowest request before, plus a second
 
 
@@ -27,6 +30,22 @@ def server_answers_after_a_client_left_at_once(exchange: Exchange, _: Context) -
     """The server answers the next request after clients disconnected before the first event."""
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200", reason)
+
+
+@relation("disconnect.answer-stays-whole", over=("after", "streamed-after"), unmet=why_unanswered)
+def answer_is_whole_after_a_client_left(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A greedy request that a client left in the middle of the stream has the same answer when it is sent again,
+    streamed as well as plain: what the client had read is not kept in place of the whole answer.
+
+    If the stream ends earlier, other greedy answers must repeat, because two ends may be almost equally likely.
+    """
+    plain, streamed = exchanges.values()
+    expected, found = ((exchange.content() or "").strip() for exchange in (plain, streamed))
+    is_cut = expected.startswith(found) and len(expected) - len(found) > FEW_CHARACTERS
+    if is_cut and streamed.finish_reason() != "length":
+        require_repetition(context)
+    if is_cut or compare_answers(plain, streamed) == "clear":
+        yield Finding("/streamed-after/choices/0/delta/content", repr(expected)[:200], repr(found)[:200])
 
 
 @check("disconnect.others-unhurt", on=in_scenario("disconnect-among-others", "stays-*"))

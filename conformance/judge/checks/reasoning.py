@@ -16,6 +16,7 @@ from conformance.judge.applicability import (
     why_unanswered,
 )
 from conformance.judge.logprob_entries import any_entries
+from conformance.plan.scenarios.combinations.crowds import CROWDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,10 +50,16 @@ def tags_of_thoughts_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
                 yield Finding(f"/choices/{index}/message/{name}", f"no {found.group()}", repr(text)[-200:])
 
 
-@check("reasoning.shown-when-on", on=either(in_scenario("thinking", "plain*"), in_scenario("thinking", "streamed*")))
+@check(
+    "reasoning.shown-when-on",
+    on=either(
+        in_scenario(f"{CROWDS}*", "*thoughts*"),
+        either(in_scenario("thinking", "plain*"), in_scenario("thinking", "streamed*")),
+    ),
+)
 def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With thinking turned on the reasoning is separate from the answer, also after instructions and earlier reasoning,
-    next to tools and at any effort.
+    """With thinking turned on the reasoning of each choice is separate from the answer, also after instructions and
+    earlier reasoning, next to tools and media, at any effort, and next to many other parameters.
     """
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
@@ -98,7 +105,10 @@ def other_parameters_leave_the_thoughts_alone(exchanges: Mapping[str, Exchange],
         yield Finding("/beside-others/choices/0/logprobs", "log-probabilities", "none")
 
 
-@check("reasoning.none-when-off", on=in_scenario("thinking", "thoughtless*"))
+@check(
+    "reasoning.none-when-off",
+    on=either(in_scenario("thinking", "thoughtless*"), in_scenario(f"{CROWDS}*", "*thoughtless*")),
+)
 def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With thinking turned off an answer has no reasoning."""
     if reason := why_unanswered(exchange):

@@ -13,9 +13,9 @@ from conformance.plan.scenarios import (
     open_requests,
     printed_requests,
     undeclared_capabilities,
-    written,
 )
 from conformance.plan.scenarios.combinations import (
+    crowds,
     forms,
     pairs,
     schema_features,
@@ -24,6 +24,7 @@ from conformance.plan.scenarios.combinations import (
     values_together,
 )
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
+from conformance.plan.scenarios.written.reading import read_scenarios
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -36,13 +37,14 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
     alone = boundaries.generate(narrowed)
     together = values_together.generate(alone, narrowed)
     scenarios = (
-        *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
+        *open_requests.mark_open_requests(read_scenarios(narrowed), narrowed),
         *client_headers.generate(narrowed),
         *printed_requests.generate(narrowed),
         *values_together.replace_shared(alone, together),
         *together,
         *open_requests.mark_open_requests(pairs.generate(narrowed), narrowed),
         *open_requests.mark_open_requests(tasks.generate(narrowed), narrowed),
+        *open_requests.mark_open_requests(crowds.generate(narrowed), narrowed),
         *prompt_parts.generate(narrowed),
         *text_kinds.generate(narrowed),
         *schema_features.generate(narrowed),

@@ -1,4 +1,4 @@
-"""Generate scenarios from the parameters of a contract: values at each limit, wrong types, null, and rules.
+"""Generate scenarios from the parameters of a contract: values at each limit, wrong types and null.
 
 The values follow from the schema of a parameter; probes of the contract replace them if an interpretation says more.
 Each request tests one fact. It has a small max_tokens, and the parameters without which the tested one has no effect.
@@ -13,23 +13,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from conformance.plan.scenarios import fitting, nested_values
+from conformance.plan.scenarios import nested_values, request_rules
+from conformance.plan.scenarios.boundary_request import body_with, expectation_of, shorten_value, slug_of
 from conformance.plan.scenarios.boundary_values import list_values
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.plan.scenarios.list_sizes import list_sizes
-from conformance.scenario import OMITTED, Scenario, Step, Subject
+from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
-from openapi.schema.nearest_value import nearest_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.scenario import Expectation
     from openapi.contract.contract import Contract, Expect, Parameter
 
-GREETING = [{"role": "user", "content": "Hello!"}]
-LONG_ANSWER = 256  # tokens; a longer answer costs more than it shows
 COSTLY = (
     "n",
     "best_of",
@@ -51,7 +48,7 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
                 if _has_companions(scenario, parameter, contract):
                     unique = _with_unique_id(scenario, scenarios)
                     scenarios[unique.id] = unique
-    for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown(contract)):
+    for scenario in request_rules.generate(contract):
         scenarios[scenario.id] = scenario
     return tuple(scenarios.values())
 
@@ -89,13 +86,13 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
             probe.expect == "accept" and _is_refused_for_companions(parameter, probe.value, contract, validator)
         ):
             rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, contract, limited)
-            yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}", contract)
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{slug_of(probe.name)}", contract)
     for rule, expect, value in (*list_values(parameter.schema), *list_sizes(parameter)):
         if any(_same(value, other) for other in probed):
             continue
         level = acceptance_of(parameter, rule, value) if expect == "accept" else parameter.level(rule)
-        refused = bool(validator.request_problems(_body(parameter, value, contract)))
-        if expect == "accept" and limited.request_problems(_body(parameter, value, contract)):
+        refused = bool(validator.request_problems(body_with(parameter, value, contract)))
+        if expect == "accept" and limited.request_problems(body_with(parameter, value, contract)):
             continue
         probe = _probe(value, expect, level, parameter.interpretation)
         if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
@@ -104,7 +101,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
         costly = value == nested_values.HUGE_INTEGER and parameter.name in COSTLY
         if costly or any(_same(value, other) for other in probed):
             continue
-        refused = bool(limited.request_problems(_body(parameter, value, contract)))
+        refused = bool(limited.request_problems(body_with(parameter, value, contract)))
         if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
             level, expect = Keyword.MAY, "reject" if refused else "accept"
         if refused == (expect == "reject"):
@@ -129,7 +126,7 @@ def acceptance_of(parameter: Parameter, rule: str, value: Any) -> Keyword:
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:
-    slug = _slug(value if isinstance(value, str) else json.dumps(value))
+    slug = slug_of(value if isinstance(value, str) else json.dumps(value))
     kind = "" if value in ([], {}) else KINDS.get(type(value), "")
     return Probe(f"{kind}{slug}", value, expect, level, interpretation)
 
@@ -140,36 +137,18 @@ def _same(one: Any, other: Any) -> bool:
 
 def _broken(parameter: Parameter, value: Any, contract: Contract, validator: Validator) -> str:
     """Return the keyword that the value violates, for the id of the requirement."""
-    problems = validator.request_problems(_body(parameter, value, contract))
+    problems = validator.request_problems(body_with(parameter, value, contract))
     return problems[0].keyword if problems else "value"
-
-
-def _body(parameter: Parameter, value: Any, contract: Contract) -> dict[str, Any]:
-    body = {
-        "model": "m",
-        "messages": GREETING,
-        **_short(contract),
-        **parameter.companions(value),
-        parameter.name: value,
-    }
-    return fitting.complete_body(body, contract)
 
 
 def _is_refused_for_companions(parameter: Parameter, value: Any, contract: Contract, validator: Validator) -> bool:
     """Return whether a value is refused only because the server lacks a parameter that the value needs."""
-    problems = {problem.parameter for problem in validator.request_problems(_body(parameter, value, contract))}
+    problems = {problem.parameter for problem in validator.request_problems(body_with(parameter, value, contract))}
     return bool(problems) and parameter.name not in problems
 
 
-def _short(contract: Contract) -> dict[str, Any]:
-    """Return the field that limits an answer to two tokens, or to as few as the contract allows."""
-    known = (contract.parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
-    limit = next((parameter for parameter in known if parameter is not None and not parameter.lacking), None)
-    return {} if limit is None else {limit.name: nearest_value(limit.schema, 2)}
-
-
 def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, contract: Contract) -> Scenario:
-    body = _body(parameter, probe.value, contract)
+    body = body_with(parameter, probe.value, contract)
     if parameter.name != "model":
         del body["model"]
     if (
@@ -179,11 +158,11 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, cont
     ):
         body["stream"] = True
     verb = "accepted" if probe.expect == "accept" else "refused"
-    shown = _shown(probe.value)
+    shown = shorten_value(probe.value)
     check = "parameters.valid-accepted" if probe.expect == "accept" else "parameters.invalid-refused"
     if rule == "null":
         check = "parameters.null-as-documented"
-    expectation = _expectation(probe.keyword, probe.expect)
+    expectation = expectation_of(probe.keyword, probe.expect)
     if parameter.name == "model" and probe.expect == "accept":
         expectation = "either"  # a valid name of a model that is not served
     subject = Subject(
@@ -216,114 +195,10 @@ def _may_stream(parameter: Parameter, probe: Probe, body: dict[str, Any], contra
     return probe.expect == "reject" or find_allowed_bodies(contract).allows({**body, "stream": True})
 
 
-def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
-    if keyword is Keyword.MAY:
-        return "either"
-    return "answer" if expect == "accept" else "refusal"
-
-
 def _requirement(rule: str, probe: Probe) -> str:
     """Return the last part of the requirement's id, which values with the same rule and keyword share."""
     side = "inside" if probe.expect == "accept" else "outside"
-    name = {"null": "null", "type": "type" if probe.expect == "reject" else "value"}.get(rule, f"{_slug(rule)}-{side}")
+    name = {"null": "null", "type": "type" if probe.expect == "reject" else "value"}.get(
+        rule, f"{slug_of(rule)}-{side}"
+    )
     return name if probe.keyword is Keyword.MUST else f"{name}-{probe.keyword.lower()}"
-
-
-def _required(contract: Contract) -> Iterator[Scenario]:
-    for parameter in contract.parameters.values():
-        if parameter.required:
-            body: dict[str, Any] = {"model": OMITTED} if parameter.name == "model" else {}
-            body |= {} if parameter.name == "messages" else {"messages": GREETING}
-            subject = Subject(
-                requirement=f"parameters.{parameter.name}.required",
-                check="parameters.required-demanded",
-                parameter=parameter.name,
-                keyword=parameter.acceptance("required"),
-                source=parameter.source_of("required"),
-                summary=f"{parameter.name}: a request without it is refused",
-                value=None,
-                expect="reject",
-            )
-            step = Step(body={**body, **_short(contract)}, expect="refusal")
-            yield Scenario(f"{parameter.name}-missing-refused", subject.summary, (step,), subject=subject)
-
-
-def _unlimited(contract: Contract) -> Iterator[Scenario]:
-    """Yield a streamed request without max_tokens, which all other requests have.
-
-    The client disconnects once the answer has begun. So the answer ends even if the model would not end it, and a
-    server does not have to generate up to its own limit.
-    """
-    limit = contract.parameters.get("max_tokens")
-    stream = contract.parameters.get("stream")
-    if limit is None or limit.required or limit.lacking or stream is None:
-        return
-    subject = Subject(
-        requirement="parameters.max_tokens.left-out",
-        check="parameters.valid-accepted",
-        parameter="max_tokens",
-        keyword=limit.acceptance("required"),
-        source=limit.source_of("required"),
-        summary="max_tokens: a request without it is accepted",
-        value=OMITTED,
-        expect="accept",
-    )
-    step = Step(body={"messages": GREETING, "stream": True}, stop_after_events=2)
-    yield Scenario("max_tokens-missing-accepted", subject.summary, (step,), subject=subject)
-
-
-def _rules(contract: Contract) -> Iterator[Scenario]:
-    for rule in contract.rules.values():
-        for body, verb in ((rule.broken, "refused"), (rule.kept, "accepted")):
-            if body is None or rule.trigger is None:
-                continue
-            expect: Expect = "reject" if verb == "refused" else "accept"
-            level = rule.keyword if verb == "refused" else rule.kept_keyword
-            expected = _expectation(level, expect)
-            subject = Subject(
-                requirement=f"parameters.{rule.trigger}.{rule.id}{'' if verb == 'refused' else '-kept'}",
-                check=f"parameters.rule-{'broken-refused' if verb == 'refused' else 'kept-accepted'}",
-                parameter=rule.trigger,
-                keyword=level,
-                source=rule.source,
-                summary=f"{rule.summary} {_shown(body)} is {verb}",
-                value=dict(body),
-                expect=expect,
-                interpretation=rule.interpretation,
-            )
-            step = _leave_if_long(Step(body={"messages": GREETING, **_short(contract), **body}, expect=expected))
-            yield Scenario(f"{rule.id}-{verb}", subject.summary, (step,), subject=subject)
-
-
-def _leave_if_long(step: Step) -> Step:
-    """Stream a long answer and disconnect once it has begun: that it begins shows that the request is accepted."""
-    if step.expect != "answer" or step.tokens <= LONG_ANSWER:
-        return step
-    return replace(step, body={**(step.body or {}), "stream": True}, stop_after_events=1)
-
-
-def _unknown(contract: Contract) -> Scenario:
-    subject = Subject(
-        requirement="parameters.unknown-tolerated",
-        check="parameters.unknown-tolerated",
-        parameter="chatproof_unknown",
-        keyword=Keyword.MAY,
-        source="openai-api#request",
-        summary="a field that is not in any document is ignored",
-        value=1,
-        expect="accept",
-        interpretation="unknown-fields",
-    )
-    body = {"messages": GREETING, **_short(contract), "chatproof_unknown": 1}
-    return Scenario("unknown-member", subject.summary, (Step(body=body, expect="either"),), subject=subject)
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
-
-
-def _slug(text: str) -> str:
-    """Return the letters, digits, dots and signs of a value, for use in an id."""
-    kept = "".join(char if char.isalnum() or char in "._+-" else " " for char in text[:40])
-    return "-".join(kept.split()) or ("object" if text == "{}" else "list" if text == "[]" else "empty")

@@ -17,7 +17,7 @@ from conformance.proof.contracts.variant_judge import VariantJudge, shrink
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
 from openapi.perturbation.perturbation import Variant

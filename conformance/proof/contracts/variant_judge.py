@@ -25,12 +25,13 @@ from conformance.proof.contracts.variant_scenarios import (
 )
 from conformance.proof.kill import TIMING_CHECKS, find_kills
 from conformance.record import BudgetLimits
-from conformance.report.verdict import Outcome, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import build_report
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
-from conformance.run.session import load_contract, parse_target
+from conformance.run.session.target import load_contract, parse_target
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 from openapi.perturbation.perturbation import Variant
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import RunningFaultHost
     from conformance.record import Record
-    from conformance.report.verdict import RequirementRow
+    from conformance.report.requirement_row import RequirementRow
     from openapi.contract.contract import Contract
     from openapi.perturbation.perturbation import Perturbation
 

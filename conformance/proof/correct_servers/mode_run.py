@@ -16,9 +16,11 @@ from conformance.client.secret import Secret
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import list_dialects
 from conformance.record import BudgetLimits
-from conformance.report.verdict import Outcome
+from conformance.report.outcome import Outcome
 from conformance.run.drafting import draft
-from conformance.run.session import RunOptions, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedMode, RunningFaultHost
-    from conformance.run.session import RunOutcome
+    from conformance.run.session.conclusion import RunOutcome
 
     Requests = Mapping[str, frozenset[object]]
 

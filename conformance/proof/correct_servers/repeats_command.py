@@ -14,7 +14,10 @@ from conformance.proof.exit_codes import FAILURE, SUCCESS, exit_on_errors
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
 from conformance.record import BudgetLimits
-from conformance.run.session import RunOptions, load_contract, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
+from conformance.run.session.target import load_contract
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ from conformance.errors import HarnessError, UsageError
 from conformance.proof.mutation_testing import CONCURRENT_FAULTS, FaultTrial
 from conformance.record import BudgetLimits
 from conformance.report.writers.cause_groups import list_problems
-from conformance.run.session import RunOptions, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
 from openapi.contract.contract import load
 from openapi.schema.quantity import format_quantity
 

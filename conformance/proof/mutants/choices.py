@@ -31,7 +31,7 @@ def second_choice_never_finishes(exchange: Exchange) -> Exchange:
     return edit_either(exchange, change)
 
 
-@mutant("choices.all-speak")
+@mutant("choices.all-speak", scenario="choices")
 def second_choice_is_empty(exchange: Exchange) -> Exchange:
     """The second choice is empty."""
 

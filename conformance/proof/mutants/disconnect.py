@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from conformance.exchange import Failure
 from conformance.proof.editing.responses import cut, refuse, response_of
+from conformance.proof.editing.streams import edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+
+AFTER_FIRST = slice(2, None)
+"""The events behind the one with the role and the first one with text."""
 
 
 @mutant("disconnect.server-goes-on")
@@ -23,6 +27,12 @@ def server_hangs_after_a_disconnect(exchange: Exchange) -> Exchange:
 def early_leave_breaks_the_server(exchange: Exchange) -> Exchange:
     """After a client disconnected before the first event, the next request gets a 500."""
     return refuse(exchange, 500)
+
+
+@mutant("disconnect.answer-stays-whole", steps="streamed-after")
+def beginning_is_kept(exchange: Exchange) -> Exchange:
+    """What the client had read before it disconnected is the whole answer to the same request."""
+    return edit_deltas(exchange, lambda delta: delta.update(content="") if delta.get("content") else None, AFTER_FIRST)
 
 
 @mutant("disconnect.others-unhurt")

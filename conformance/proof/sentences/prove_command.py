@@ -24,7 +24,7 @@ from conformance.proof.sentences import proof_table
 from conformance.proof.sentences.live import show_faults
 from conformance.proof.sentences.sentence_proof import prove_sentences
 from conformance.proof.sentences.written import require_sentences
-from conformance.run.session import load_contract
+from conformance.run.session.target import load_contract
 from openapi.contract.contract import load, names
 from openapi.contract.page.page_coverage import mapped_documents
 from openapi.contract.resolution import dialect_files

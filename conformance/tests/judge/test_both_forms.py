@@ -9,7 +9,7 @@ import pytest
 from conformance.judge.schema_fields import excluded_fields, usual_fields
 from conformance.proof.editing.answers import edit_either
 from conformance.proof.editing.streams import edit_choices
-from conformance.report.verdict import Outcome
+from conformance.report.outcome import Outcome
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
 

@@ -50,7 +50,7 @@ def test_every_mutant_is_in_the_module_of_the_same_name_as_its_check() -> None:
 
 SHOWN_ELSEWHERE = {
     *("cached-tokens-uncounted", "last-part-read", "later-results-dropped", "middle-of-prompts-dropped"),
-    *("streams-cut-on-close", "text-of-the-stream-again", "texts-drift"),
+    *("streams-cut-on-close", "text-of-the-stream-again", "texts-drift", "thoughts-told-by-several-choices"),
 }
 """Faults that only checks of another folder detect, as what they break shows in other answers."""
 

@@ -10,7 +10,8 @@ import pytest
 from conformance.check import Applicability, Check, Finding, NotExercised, NotObserved
 from conformance.judge.judgement import MOST_FINDINGS
 from conformance.proof.editing.responses import with_status
-from conformance.report.verdict import Outcome, Verdict, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import Verdict, build_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

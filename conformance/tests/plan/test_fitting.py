@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plan.capabilities import DeclaredCapabilities
-from conformance.plan.scenarios.written import read_scenarios
-from conformance.report.verdict import Outcome, build_report
+from conformance.plan.scenarios.written.reading import read_scenarios
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import build_report
 from conformance.run.drafting import draft
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator

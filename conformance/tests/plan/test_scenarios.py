@@ -16,8 +16,10 @@ from conformance.plan.capabilities import (
     narrow_contract,
     narrow_to_declared,
 )
-from conformance.plan.scenarios import boundaries, boundary_values, list_scenarios, written
-from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+from conformance.plan.scenarios import boundaries, boundary_request, boundary_values, list_scenarios
+from conformance.plan.scenarios.written import reading
+from conformance.scenario import OMITTED, Scenario, Step
+from conformance.stop_string import StopFrom
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, read_json
@@ -179,7 +181,7 @@ def test_one_stream_without_max_tokens_is_sent_and_cut_off_early(contract: Contr
     ]
     (step,) = bare[0].steps
     assert [scenario.id for scenario in bare] == ["max_tokens-missing-accepted"]
-    assert json.loads(step.payload("m")) == {"model": "m", "messages": boundaries.GREETING, "stream": True}
+    assert json.loads(step.payload("m")) == {"model": "m", "messages": boundary_request.GREETING, "stream": True}
     assert step.stop_after_events == 2
 
 
@@ -219,7 +221,7 @@ def test_only_the_model_is_added_to_a_body() -> None:
 
 
 def test_malformed_bodies_are_not_json_and_not_an_object_bodies_are() -> None:
-    scenarios = written.read_scenarios(load("mindie-2.3"))
+    scenarios = reading.read_scenarios(load("mindie-2.3"))
     raw = {scenario.id: scenario.steps[0].raw for scenario in scenarios}
     bodies = {name: body for name, body in raw.items() if body is not None}
     malformed = [body for name, body in bodies.items() if name.startswith("malformed-")]
@@ -234,7 +236,7 @@ def test_malformed_bodies_are_not_json_and_not_an_object_bodies_are() -> None:
 
 def ids(dialect: str) -> set[str]:
     """Return the ids of the written scenarios of a dialect."""
-    return {scenario.id for scenario in written.read_scenarios(load(dialect))}
+    return {scenario.id for scenario in reading.read_scenarios(load(dialect))}
 
 
 def test_a_scenario_whose_needs_are_not_in_the_contract_is_left_out() -> None:
@@ -247,7 +249,7 @@ def test_a_scenario_whose_needs_are_not_in_the_contract_is_left_out() -> None:
 
 
 def test_pruned_bodies_have_only_parameters_of_the_contract(contract: Contract) -> None:
-    (mix,) = [scenario for scenario in written.read_scenarios(contract) if scenario.id == "sampled-mix"]
+    (mix,) = [scenario for scenario in reading.read_scenarios(contract) if scenario.id == "sampled-mix"]
     assert not [step.name for step in mix.steps if set(step.body or {}) - set(contract.parameters)]
 
 
@@ -264,7 +266,7 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("complaint", WRONG)
 def test_an_invalid_written_scenario_is_refused(complaint: str) -> None:
     with pytest.raises(HarnessError, match=complaint):
-        written._scenario(WRONG[complaint], load("mindie-2.3"), "invalid.yaml")
+        reading._scenario(WRONG[complaint], load("mindie-2.3"), "invalid.yaml")
 
 
 def test_a_written_scenario_is_read_completely() -> None:
@@ -277,7 +279,7 @@ def test_a_written_scenario_is_read_completely() -> None:
           - {name: a, raw_hex: "ff00", headers: {X: y}, credentials: wrong, expect: refusal}
           - {name: b, ask: Hi, omit_model: true, stop_from: {step: a, length: 3}, stop_after_events: 2}
     """)
-    assert written._scenario(row, load("mindie-2.3"), "x.yaml") == Scenario(
+    assert reading._scenario(row, load("mindie-2.3"), "x.yaml") == Scenario(
         "x",
         "all there is",
         (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from conformance.judge.judgement import Judgement
     from conformance.proof.recorded_run import Exchanges
-    from conformance.report.verdict import Outcome
+    from conformance.report.outcome import Outcome
     from conformance.tests.conftest import Good
 
 MOST: Final = 5

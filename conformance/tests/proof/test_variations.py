@@ -16,7 +16,7 @@ from conformance.exchange import Exchange, Response, Segment
 from conformance.proof.editing.answers import edit_text
 from conformance.proof.editing.responses import dump
 from conformance.proof.editing.streams import FIRST, Frame, edit_chunks, edit_deltas, frames
-from conformance.report.verdict import Outcome
+from conformance.report.outcome import Outcome
 from conformance.tests.conftest import DIALECTS, PARTS
 from conformance.tests.proof import replayed_variations
 from conformance.tests.proof.rejudged import judge

@@ -10,7 +10,8 @@ import pytest
 from conformance.plan.capabilities import default_capabilities
 from conformance.plan.capability_use import list_unjudged
 from conformance.report.document_coverage import STATES, count_sentences
-from conformance.report.verdict import Outcome, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import build_report
 from conformance.report.writers.cause_groups import describe_document
 from conformance.run.drafting import draft
 from conformance.tests.report.judgements import make_judgement

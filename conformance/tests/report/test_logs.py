@@ -11,7 +11,7 @@ from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.record import Record
 from conformance.report.writers.logs import har, json_lines
-from conformance.tests.report.test_writers import HOSTILE, hostile
+from conformance.tests.report.hostile_results import HOSTILE, hostile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

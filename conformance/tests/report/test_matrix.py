@@ -20,9 +20,9 @@ from conformance.report.comparison.deployment_runs import read_deployments
 from conformance.report.comparison.matrix_table import matrix_tables
 from conformance.report.comparison.matrix_writers import MATRIX_WRITERS, load_schema
 from conformance.report.results import to_json
+from conformance.tests.report.hostile_results import CONTROL, HOSTILE, hostile, outside_code
 from conformance.tests.report.judgements import results_with_failures
 from conformance.tests.report.test_page import CHROMIUM, Page, browse
-from conformance.tests.report.test_writers import CONTROL, HOSTILE, hostile, outside_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ from conformance.report.writers.cause_groups import MOST_CAUSES
 from conformance.report.writers.pages import check_page as page
 from conformance.report.writers.pages.page_exchanges import make_id
 from conformance.report.writers.pages.page_template import mark_code
+from conformance.tests.report.hostile_results import CONTROL, HOSTILE, hostile
 from conformance.tests.report.judgements import results_with_failures
-from conformance.tests.report.test_writers import CONTROL, HOSTILE, hostile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

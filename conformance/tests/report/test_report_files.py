@@ -13,7 +13,8 @@ from conformance.errors import UsageError
 from conformance.report import results_file
 from conformance.report.results_file import read_results
 from conformance.report.writers import junit, sarif
-from conformance.run.session import RunOptions, describe_unreachable
+from conformance.run.session.conclusion import describe_unreachable
+from conformance.run.session.options import RunOptions
 from openapi.whole_file import write_whole, write_whole_text
 
 if TYPE_CHECKING:

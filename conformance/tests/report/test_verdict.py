@@ -9,7 +9,8 @@ import pytest
 
 from conformance.judge.rounds import DECIDED
 from conformance.plan.plan import Plan
-from conformance.report.verdict import Outcome, Verdict, build_report, row_fails
+from conformance.report.outcome import Outcome, row_fails
+from conformance.report.verdict import Verdict, build_report
 from conformance.scenario import Subject
 from conformance.tests.report.judgements import FINDING, make_judgement
 from openapi.contract.contract import Capability, Keyword, Requirement, load

@@ -10,7 +10,8 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.plan.plan import Plan
-from conformance.report.verdict import Outcome, Verdict, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import Verdict, build_report
 from conformance.report.waivers import Waiver, read
 from conformance.tests.report.judgements import FINDING, make_judgement
 from openapi.contract.contract import load

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import random
 import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -13,9 +12,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 from rich.console import Console
 
-from conformance.report import results
+from conformance.report.outcome import Outcome
 from conformance.report.report_kinds import REPORT_KINDS
-from conformance.report.verdict import Outcome
 from conformance.report.writers import (
     WRITERS,
     badge,
@@ -27,8 +25,7 @@ from conformance.report.writers import (
     terminal_text,
     workflow_commands,
 )
-from conformance.report.writers.cause_groups import describe_causes, list_problems
-from conformance.report.writers.pages import check_page as page
+from conformance.tests.report.hostile_results import CONTROL, HOSTILE, hostile, outside_code
 from conformance.tests.report.judgements import results_with_failures
 
 if TYPE_CHECKING:
@@ -36,46 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.tests.conftest import Good
-
-HOSTILE = {
-    "html": "<script>alert(1)</script><img src=x onerror=alert(1)>",
-    "cdata": "]]> <![CDATA[ </testsuite>",
-    "entity": "&lt; &amp; &x; &#0;",
-    "escape": "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m",
-    "workflow": "\n::error file=x::owned\n::stop-commands::x",
-    "markdown": "[link](http://evil.example) ![i](http://evil.example/i.png) @everyone #1 | a | b |",
-    "fence": "``` `` ` ~~~",
-    "rich": "[red]red[/red] [link=http://evil.example]x[/link] [/]",
-    "bidi": "\u202eevil\u202c \u2066x\u2069 \u2028 \u2029",
-    "surrogate": "half \ud800 and \udfff",
-    "nul": "a\x00b\x08c\x7fd\x85e",
-    "long": "x" * 100_000,
-    "empty": "",
-    "end of script": "</script><script>alert(1)</script>",
-    "end of style": "</style><style>*{display:none}",
-    "template": "{{ 7*7 }} {% raw %} {# x #}",
-    "attribute": "\" onmouseover=alert(1) x='",
-    "comment": "--><!-- <svg/onload=alert(1)>",
-    "address": "javascript:alert(1)",
-    "base": "<base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>",
-    "form": "</details></main><form action=//evil.example><button>x",
-}
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-
-def hostile(good: Good, text: str) -> dict[str, Any]:
-    """The results with a hostile string wherever a server can put one."""
-    content: dict[str, Any] = json.loads(good.results)
-    content["target"]["model"] = text
-    content["target"]["url"] = f"http://127.0.0.1/{text}"
-    for row in content["requirements"][:6]:
-        finding = {"where": f"/{text}", "expected": text, "got": text, "scenario": "a", "exchange": f"a/{text}"}
-        row.update(note=text, summary=text, findings=[finding] * 30)
-    outcomes = ("FAIL", "WARN", "ERROR", "UNTESTABLE", "OBSERVED", "PASS")
-    for row, outcome in zip(content["requirements"][:6], outcomes, strict=True):
-        row.update(outcome=outcome, fails=outcome in ("FAIL", "UNTESTABLE"))
-    return content
-
 
 GOODS = ["mindie-1.0", "mindie-2.3"]  # results are handled in the same way for every dialect
 
@@ -141,11 +98,6 @@ def test_junit_is_valid_xml_whatever_a_server_sends(attacked: dict[str, Any]) ->
     assert {"properties", "testcase"} == {child.tag for child in suite}
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", written)
     written.encode()
-
-
-def outside_code(page: str) -> str:
-    """The parts of a Markdown page outside of code spans, where text can have an effect."""
-    return re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", page)
 
 
 def test_markdown_shows_the_text_of_a_server_only_in_code_spans(attacked: dict[str, Any]) -> None:
@@ -276,121 +228,6 @@ def test_every_outcome_has_a_style() -> None:
 
 def test_the_help_of_report_lists_every_kind() -> None:
     assert set(REPORT_KINDS) == set(WRITERS)
-
-
-def with_consequence(good: Good) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Results with failures, one of which is made a consequence of another one; the cause and the consequence."""
-    content = json.loads("".join(results.to_json(results_with_failures(good))))
-    cause, consequence = [row for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN")][:2]
-    for row in content["requirements"]:
-        row["causes"] = []
-    consequence["causes"] = [cause["id"]]
-    content["causes"] = [{"requirement": cause["id"], "consequences": [consequence["id"]]}]
-    return content, cause, consequence
-
-
-def test_every_report_links_a_consequence_to_its_cause(read_good: Callable[[str], Good]) -> None:
-    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
-    output = io.StringIO()
-    terminal.write(content, Console(file=output, width=200))
-    printed = output.getvalue()
-    below = printed.partition(f" {cause['id']}\n")[2].partition("1 consequence:")[2]
-    listed = below.split("\n")[1].split()
-    assert listed[:3] == [consequence["outcome"], consequence["keyword"], f"{consequence['id']}:"]
-    assert printed.count(f" {consequence['id']}:") == 1
-    text = markdown.write(content)
-    assert f"### {consequence['id']}\n" not in text
-    assert f"1 consequence:\n\n- {consequence['outcome']} {consequence['keyword']} `{consequence['id']}`" in text
-    nested = page.write(content).partition("<summary>1 consequence:</summary>")[2].partition("</details>")[0]
-    assert f"<code>{consequence['id']}</code>" in nested
-    case = next(case for case in Xml.fromstring(junit.write(content)) if case.get("name") == consequence["id"])
-    assert f"consequence of {cause['id']}" in "".join(case.itertext())
-    alerts = [
-        alert
-        for alert in json.loads(sarif.write(content))["runs"][0]["results"]
-        if alert["ruleId"] == consequence["id"]
-    ]
-    assert {alert["level"] for alert in alerts} == {"note"}
-    assert all(alert["properties"]["causes"] == [cause["id"]] for alert in alerts)
-
-
-def test_the_headline_counts_causes_apart_from_requirements(read_good: Callable[[str], Good]) -> None:
-    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
-    for row in content["requirements"]:
-        if row not in (cause, consequence):
-            row.update(outcome="PASS", fails=False, findings=[])
-    for row in (cause, consequence):
-        row.update(outcome="FAIL", fails=True)
-    assert describe_causes(content) == "2 requirements fail for 1 cause"
-
-
-def test_the_headline_of_a_run_that_ended_early_counts_what_was_not_observed_apart(
-    read_good: Callable[[str], Good],
-) -> None:
-    content = json.loads(read_good("mindie-2.3").results)
-    failing, *unobserved = [row for row in content["requirements"] if row["keyword"] == "MUST"][:4]
-    failing.update(outcome="FAIL", fails=True)
-    for row in unobserved:
-        row.update(outcome="UNTESTABLE", fails=True, findings=[], causes=[])
-    assert describe_causes(content) == "4 requirements fail for 4 causes"
-    content["run"]["exhausted"] = "interrupted"
-    assert describe_causes(content) == "1 requirement fails for 1 cause, 3 not observed before the run ended"
-    unobserved[0]["causes"] = [failing["id"]]
-    content["causes"] = [{"requirement": failing["id"], "consequences": [unobserved[0]["id"]]}]
-    assert describe_causes(content) == "2 requirements fail for 1 cause, 2 not observed before the run ended"
-
-
-OUTCOMES = ("PASS", "FAIL", "WARN", "WAIVED", "UNTESTABLE", "ERROR", "NOT_EXERCISED")
-
-
-def drawn_results(good: Good, seed: int) -> dict[str, Any]:
-    """Results with outcomes and causes drawn at random; every second one is of a run that ended early."""
-    draw = random.Random(seed)
-    content: dict[str, Any] = json.loads(good.results)
-    content["run"]["exhausted"] = "interrupted" if seed % 2 else None
-    content["requirements"] = rows = draw.sample(content["requirements"], draw.randint(1, 60))
-    for row in rows:
-        outcome = draw.choice(OUTCOMES)
-        row.update(outcome=outcome, findings=[], causes=[])
-        row["fails"] = outcome == "FAIL" or (outcome in ("WARN", "UNTESTABLE") and draw.random() < 0.5)
-    causes: dict[str, list[str]] = {row["id"]: [] for row in rows[: draw.randint(0, 5)]}
-    for row in rows[len(causes) :] if causes else ():
-        if row["outcome"] in ("FAIL", "WARN", "UNTESTABLE") and draw.random() < 0.5:
-            row["causes"] = [draw.choice(list(causes))]
-            causes[row["causes"][0]].append(row["id"])
-    content["causes"] = [{"requirement": name, "consequences": names} for name, names in causes.items() if names]
-    return content
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_headline_counts_each_entry_of_the_lists_of_the_reports_once(
-    read_good: Callable[[str], Good], seed: int
-) -> None:
-    content = drawn_results(read_good("mindie-2.3"), seed)
-    listed = len(list_problems(content))
-    headline = describe_causes(content)
-    assert listed == sum(int(number) for number in re.findall(r"for (\d+) (?:other )?causes?\b", headline))
-    text = markdown.write(content)
-    assert listed == text.count("\n### ")
-    assert bool(headline) == (f"\n**{headline}.**\n" in text)
-    written = page.write(content)
-    further = written.partition('id="further-causes"')[2].partition("</section>")[0].count('<p class="small">')
-    assert listed == written.count('<article class="cause ') + further
-
-
-def test_the_headline_tells_warnings_with_a_cause_of_their_own_from_those_that_failures_explain(
-    read_good: Callable[[str], Good],
-) -> None:
-    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
-    other = next(row for row in content["requirements"] if row not in (cause, consequence))
-    for row in content["requirements"]:
-        row.update(outcome="PASS", fails=False)
-    cause.update(outcome="FAIL", fails=True)
-    consequence.update(outcome="WARN")
-    assert describe_causes(content) == "1 requirement fails for 1 cause, 1 warning explained by failures"
-    other.update(outcome="WARN")
-    expected = "1 requirement fails for 1 cause, 1 warning for 1 other cause, 1 warning explained by failures"
-    assert describe_causes(content) == expected
 
 
 def test_every_report_states_how_much_of_the_document_was_judged(read_good: Callable[[str], Good]) -> None:

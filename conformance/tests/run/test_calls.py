@@ -9,7 +9,8 @@ import pytest
 
 from conformance.check import NotExercised, NotObserved
 from conformance.proof.editing.responses import with_body
-from conformance.scenario import Step, StopFrom
+from conformance.scenario import Step
+from conformance.stop_string import StopFrom
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 
 if TYPE_CHECKING:

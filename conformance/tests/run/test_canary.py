@@ -16,7 +16,8 @@ from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, list_ca
 from conformance.judge.judgement import judge
 from conformance.plan.plan import make_plan
 from conformance.record import BudgetLimits
-from conformance.report.verdict import Outcome, Verdict, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import Verdict, build_report
 from conformance.run.calls import ServerUnderTest
 from conformance.run.failures import canary
 from conformance.run.failures.canary import FREE_REQUESTS, GROUP_SIZE, SHARE, Canary

@@ -11,14 +11,15 @@ import pytest
 from conformance.cli.capability_option import parse
 from conformance.errors import UsageError
 from conformance.plan.capabilities import PLACES, default_capabilities
-from conformance.report.verdict import Outcome, build_report
+from conformance.report.outcome import Outcome
+from conformance.report.verdict import build_report
 from conformance.run.capability_probes import PROBES, select_probes
 from conformance.tests.faulty_proxy import Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from conformance.report.verdict import RequirementRow
+    from conformance.report.requirement_row import RequirementRow
     from conformance.tests.faulty_proxy import Forward, Sent
 
 CALL = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}

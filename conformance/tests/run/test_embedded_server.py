@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conformance.errors import HarnessError, UsageError
-from conformance.plan.scenarios.written import read_scenarios
+from conformance.plan.scenarios.written.reading import read_scenarios
 from conformance.run import embedded_server as embedded
 from openapi.contract.contract import load
 

@@ -12,7 +12,9 @@ import pytest
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable
 from conformance.record import BudgetLimits
-from conformance.run.session import RunOptions, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
 from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi import waiting
@@ -20,7 +22,7 @@ from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from conformance.run.session import PreparedRun
+    from conformance.run.session.preparation import PreparedRun
     from conformance.tests.faulty_proxy import Forward, Sent
 
 KEY = "sk-0123456789abcdef"

@@ -20,7 +20,9 @@ from conformance.plan.capabilities import (
 )
 from conformance.record import BudgetLimits
 from conformance.run.drafting import draft
-from conformance.run.session import RunOptions, prepare_server, send
+from conformance.run.session.options import RunOptions
+from conformance.run.session.preparation import prepare_server
+from conformance.run.session.sending import send
 from conformance.tests.faulty_proxy import Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi.contract.contract import Keyword, load

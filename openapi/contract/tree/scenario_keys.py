@@ -1,4 +1,4 @@
-"""The keys of a scenario in a YAML file. `conformance/plan/scenarios/written.py` describes and reads them."""
+"""The keys of a scenario in a YAML file. `conformance/plan/scenarios/written/` describes and reads them."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ENUM = re.compile(r"(?:string )?(?:enum|enumeration|枚举)(?:类型|值| string)?", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:or|and)\s|,|\||、|/|\s(?:or|and)\s|或者?|和)\s*")
+_SWITCHED = {"on": True, "off": False, "enabled": True, "disabled": False, "yes": True, "no": False}
+_NUMBERS = frozenset({"integer", "number"})
 _JSON_TYPES = {str: "string", int: "integer", bool: "boolean"}
 
 
@@ -211,9 +213,12 @@ def _attributes(statements: Iterable[Statement]) -> tuple[dict[str, Any], list[s
     default = attributes.get("default")
     if isinstance(default, DescribedDefault) and str(default) in attributes.get("enum", ()):
         attributes["default"] = str(default)  # the word is one of the values
+    if isinstance(default, DescribedDefault) and attributes.get("types") == ("boolean",):
+        attributes["default"] = _SWITCHED.get(default.lower(), default)
     if is_stated("default", attributes.get("default", UNSTATED)) and "required" not in attributes:
         attributes["required"] = "no"  # a parameter with a default is optional
-    if isinstance(attributes.get("default"), int) and "number" in attributes.get("types", ()):
+    types = attributes.get("types", ())
+    if isinstance(attributes.get("default"), int) and "number" in types and "integer" not in types:
         attributes["default"] = float(attributes["default"])
     return attributes, contradictions
 
@@ -226,9 +231,19 @@ def _agreed(attribute: str, statements: Sequence[Statement]) -> Statement | None
             best = replace(best, value=both, text=f"{best.text}; {statement.text}")
         elif attribute in RANGES and same_values(best.value, statement.value, whole=False):
             best = min(best, statement, key=lambda item: str(item.value).count("None"))
+        elif attribute == "types" and (narrow := _narrow_numbers(best.value, statement.value)) is not None:
+            best = replace(best, value=narrow)
         elif type(statement.value) is not type(best.value) or statement.value != best.value:
             return None
     return best
+
+
+def _narrow_numbers(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the more precise of two lists of types, of which one leaves open whether a number is an integer."""
+    for wide, narrow in ((one, other), (other, one)):
+        if _NUMBERS <= set(wide) and set(wide) - _NUMBERS == set(narrow) - _NUMBERS and _NUMBERS & set(narrow):
+            return narrow
+    return None
 
 
 def _join_facts(one: Fact, other: Fact) -> Fact:
@@ -237,6 +252,8 @@ def _join_facts(one: Fact, other: Fact) -> Fact:
     contradictions = []
     for attribute in ATTRIBUTES:
         left, right = getattr(one, attribute), getattr(other, attribute)
+        if attribute == "types" and (narrow := _narrow_numbers(left, right)) is not None:
+            left = right = narrow
         if is_stated(attribute, left) and is_stated(attribute, right) and not _same_value(attribute, left, right):
             attributes[attribute] = next(field.default for field in fields(Fact) if field.name == attribute)
             contradictions.append(f"{attribute}: the page states both {left!r} and {right!r}")

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from openapi.reading.grammar.descriptions import describes_value, is_span_of_years, split_description
+from openapi.reading.grammar.quantities.surroundings import is_restricting
 from openapi.reading.grammar.rule import Preceding
 from openapi.reading.grammar.rules import read_clause
 from openapi.reading.grammar.statement import Statement
@@ -18,6 +20,9 @@ from openapi.reading.grammar.vocabulary import normalize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+_BRACKET: Final = re.compile(r"(?P<outer>.+?)\s*\((?P<inner>[^()]+)\)\s*", re.DOTALL)
+_NEXT: Final = frozenset({"items", "count", "default", "required"})
+"""What a clause behind a description may state, other than a range."""
 MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _SHORTENED: Final = re.compile(r"\b(?:max|min)\.\s\d", re.IGNORECASE)
@@ -84,9 +89,23 @@ def read_text(text: str, name: str) -> ParsedText:
     unread: list[str] = []
     for start, end in _split(normalize(text), _is_full_stop):
         sentence = _read_sentence(text[start:end], name)
+        if sentence.unread:
+            sentence = _read_bracket(text[start:end], name) or sentence
         statements += sentence.statements
         unread += sentence.unread
     return ParsedText(tuple(statements), tuple(unread))
+
+
+def _read_bracket(text: str, name: str) -> ParsedText | None:
+    """Read a sentence that ends with a fact in brackets, `Sends pieces (default false)`, and restricts it in no way."""
+    match = _BRACKET.fullmatch(text)
+    if match is None:
+        return None
+    inner, outer = _read_sentence(match["inner"], name), _read_sentence(match["outer"], name)
+    is_fact = _states_fact(inner.statements) and not inner.unread
+    if not is_fact or not (outer.statements or not is_restricting(normalize(match["outer"]).lower())):
+        return None
+    return join([outer, inner])
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -105,14 +124,22 @@ def _read_sentence(text: str, name: str) -> ParsedText:
     unread: list[str] = []
     first_read = False
     unread_from = None  # first clause of a run that no rule reads
+    is_described = False  # whether the only unread clause is the first one, and describes the value
     at = 0
     while at < len(spans):
-        if not unread and unread_from is None:
+        if is_described or (not unread and unread_from is None):
             preceding = Preceding.READ
         else:
             preceding = Preceding.FIRST_READ if first_read else Preceding.ANYTHING
         end, read = _read_longest(text, spans, at, name, preceding)
         words = text[spans[at][0] : spans[end - 1][1]].strip()
+        described = _read_described(words, name) if at == 0 and read is None else None
+        if described is not None:
+            statements += described.statements
+            unread += described.unread
+            is_described, at = True, end
+            continue
+        is_described = is_described or (at == 0 and read is None and _is_description(text, spans, name))
         if read is None and _CONDITION.fullmatch(_normalize_clause(words)):
             if at > 0 and end == len(spans):
                 return ParsedText((), (text.strip(),))
@@ -120,6 +147,7 @@ def _read_sentence(text: str, name: str) -> ParsedText:
             return ParsedText(tuple(statements), (*unread, text[start:].strip()))
         first_read = first_read or (at == 0 and read is not None)
         if read is None:
+            is_described = is_described and at == 0
             unread_from = at if unread_from is None else unread_from
         elif unread_from is not None:
             unread.append(text[spans[unread_from][0] : spans[at - 1][1]].strip())
@@ -133,6 +161,39 @@ def _read_sentence(text: str, name: str) -> ParsedText:
     if unread_from is not None:
         unread.append(text[spans[unread_from][0] : spans[-1][1]].strip())
     return ParsedText(tuple(statements), tuple(unread))
+
+
+def _read_described(words: str, name: str) -> ParsedText | None:
+    """Read a first clause that states a range behind a description without a comma; None for another."""
+    for head, tail in split_description(normalize(words).rstrip(". ")):
+        inner = _read_sentence(tail, name)
+        if inner.unread or not _states_fact(inner.statements) or is_span_of_years(tail):
+            continue
+        if describes_value(head, name):
+            return ParsedText(inner.statements, (words[: len(head)],))
+        outer = read_clause(_normalize_clause(head), name)
+        if outer:
+            stated = (Statement(item.attribute, item.value, words, item.at) for item in outer)
+            return ParsedText((*stated, *inner.statements))
+    return None
+
+
+def _states_fact(statements: Iterable[Statement]) -> bool:
+    """Return whether statements state a fact that may follow a description: one bound alone may be advice."""
+    return any(
+        all(None not in (one.low, one.high) for one in statement.value)
+        if statement.attribute == "range"
+        else statement.attribute in _NEXT
+        for statement in statements
+    )
+
+
+def _is_description(text: str, spans: list[tuple[int, int]], name: str) -> bool:
+    """Return whether the first clause only describes the value, and the next one states a fact about it."""
+    if len(spans) == 1 or not describes_value(text[slice(*spans[0])], name):
+        return False
+    end, read = _read_longest(text, spans, 1, name, Preceding.READ)
+    return _states_fact(read or ()) and not is_span_of_years(text[spans[1][0] : spans[end - 1][1]])
 
 
 def _read_longest(

@@ -27,7 +27,7 @@ _TYPE: Final = rf"{_KIND}(?: or {_KIND})*"
 _FIELD: Final = re.compile(
     rf"(?:an? |the |its )?(?P<presence>{_PRESENCE} )?(?:(?P<before>{_TYPE}) )?(?P<name>{QUOTED}|{NAME})"
     rf"(?: ?{_NOTE.format('first')})?(?: (?P<after>{_TYPE}|field|key|property)(?![\w-]))?"
-    rf"(?: ?{_NOTE.format('second')})?",
+    rf"(?: ?{_NOTE.format('second')})?(?:,? (?:an? |which is an? )(?P<apposed>{_TYPE})(?=,| and |$))?",
     re.IGNORECASE,
 )
 _JOINT: Final = re.compile(r"\s*(?:,\s*(?:and\s+)?|\s+and\s+|\s+plus\s+)(?:optionally\s+)?", re.IGNORECASE)
@@ -66,7 +66,7 @@ def _read_field(field: re.Match[str]) -> list[Statement] | None:
     statements = []
     if field["presence"]:
         statements.append(Statement("required", _IS_NEEDED[field["presence"].strip().lower()]))
-    for words in (field["before"], field["after"]):
+    for words in (field["before"], field["after"], field["apposed"]):
         kinds = parse_types(words) if words and not _WORDS.fullmatch(words) else []
         if kinds is None:
             return None

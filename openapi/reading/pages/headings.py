@@ -21,6 +21,8 @@ EMPHASIZED: Final = 7  # the level of a paragraph that is bold or italic as a wh
 PARAGRAPH: Final = 8  # the level of another paragraph
 MAX_TITLE: Final = 300  # characters of a paragraph that may be the title of a table
 _PATH: Final = re.compile(r"(?<![\w.])/[a-z][\w-]*(?:/[\w{}-]+)*", re.IGNORECASE)
+_CAPITALS: Final = re.compile(r"(?!GET$|POST$|NOTES?:?$)[A-Z]{3,}(?:[ /&-]+[A-Z]{2,}){0,4}:?")
+"""A line in capitals, as manual pages have them for a heading."""
 CHAT: Final = "chat/completions"
 Position = tuple[int, int]  # line and column
 
@@ -102,6 +104,8 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[Heading]:
             words, position = text_of(inline), (opening.map[0] + 1, 0)
             if opening.type == "heading_open":
                 yield Heading(position, int(opening.tag[1:]), words, tuple(_entries(tokens, at + 3)))
+            elif opening.type == "paragraph_open" and _CAPITALS.fullmatch(inline.content.partition("\n")[0].strip()):
+                yield Heading(position, EMPHASIZED, inline.content.partition("\n")[0].strip())
             elif opening.type == "paragraph_open" and _is_emphasized(inline):
                 yield Heading(position, EMPHASIZED, words)
             elif opening.type == "paragraph_open" and len(words) < MAX_TITLE:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from openapi.reading.pages.code.commented_objects import read_commented_objects
+from openapi.reading.pages.code.declared_types import read_declared_types
+from openapi.reading.pages.code.tokens import find_blocks
 from openapi.reading.pages.column_headers import parse_column
 from openapi.reading.pages.columns import (
     NO_PART,
@@ -63,8 +66,12 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = list(place_objects(results, headings))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
-    results += read_parameter_headings(tokens, soup, headings, list(read_name_lists(tokens, soup, headings)))
+    results += read_parameter_headings(
+        tokens, soup, headings, list(read_name_lists(tokens, soup, headings, text.split("\n")))
+    )
     results += read_definition_lists(soup, headings)
+    blocks = list(find_blocks(tokens, soup))
+    results += [*read_declared_types(blocks), *read_commented_objects(blocks)]
     results.sort(key=lambda result: result[0])
     return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])
 

@@ -20,6 +20,7 @@ def test_requirements_differ_where_the_references_do() -> None:
         *("auth.scheme-in-any-case", "auth.key-not-repeated", "auth.status-is-401", "auth.challenge-given"),
         "auth.answers-not-reused",
         "auth.whole-key-compared",
+        "errors.too-long-prompt-named",
     }
     assert set(vllm) - set(openai) == {
         *("sampling.eos-ignored", "finish.length-when-cut", "usage.completion-reaches-limit"),

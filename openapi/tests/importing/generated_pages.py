@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
+
+    Notation = Callable[[list["DrawnParameter"], Random], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,9 @@ def _draw_answer(chance: Random) -> dict[str, Any]:
     return {**kept, "choices": [choice]}
 
 
-def write_markdown(page: DrawnPage, chance: Random) -> str:
-    """Write a page of Markdown."""
-    parameters = chance.choice((_table, _list, _headings, _paragraphs, _emphasized, _bare, _clauses))(page.parameters)
+def write_markdown(page: DrawnPage, chance: Random, notation: Notation) -> str:
+    """Write a page of Markdown with its parameters in one notation."""
+    parameters = notation(page.parameters, chance)
     sections = [
         "# Merlin",
         f"## Request parameters\n\n{parameters}",
@@ -136,6 +139,9 @@ def write_html(page: DrawnPage, chance: Random) -> str:
         f"<td>{_as_html(_words(one))}</td></tr>"
         for one in page.parameters
     )
+    table = f"<table>\n<tr><th>Name</th><th>Type</th><th>Required</th><th>Notes</th></tr>\n{rows}\n</table>"
+    lines = _as_html(_lines(page.parameters, chance, SHOWN)).replace("\n", chance.choice(("<br>", "</p>\n<p>")))
+    parameters = chance.choice((table, f"<p>{lines}</p>"))
     answer = f"<p>A whole answer:</p>\n<pre><code>{json.dumps(page.answer, indent=2)}</code></pre>"
     body = (
         f"<p>Every error has this body:</p>\n<pre>{json.dumps(page.body, indent=2)}</pre>"
@@ -151,8 +157,8 @@ def write_html(page: DrawnPage, chance: Random) -> str:
         else f"<ul>\n{entries}\n</ul>"
     )
     return (
-        f"<html><body><h1>Merlin</h1>\n<h2>Request parameters</h2>\n<table>\n<tr><th>Name</th><th>Type</th>"
-        f"<th>Required</th><th>Notes</th></tr>\n{rows}\n</table>\n<h2>Response</h2>\n{answer}\n<h2>Errors</h2>\n{body}\n"
+        f"<html><body><h1>Merlin</h1>\n<h2>Request parameters</h2>\n{parameters}\n"
+        f"<h2>Response</h2>\n{answer}\n<h2>Errors</h2>\n{body}\n"
         f"{statuses}\n<h2>Notes</h2>\n<p>{page.binding}</p></body></html>\n"
     )
 
@@ -162,38 +168,38 @@ def _words(one: DrawnParameter) -> str:
     return f"{one.says}{default}"
 
 
-def _table(parameters: list[DrawnParameter]) -> str:
+def _table(parameters: list[DrawnParameter], _: Random) -> str:
     rows = [f"| `{one.name}` | {one.kind} | {'yes' if one.required else 'no'} | {_words(one)} |" for one in parameters]
     return "\n".join(["| Name | Type | Required | Description |", "|---|---|---|---|", *rows])
 
 
-def _list(parameters: list[DrawnParameter]) -> str:
+def _list(parameters: list[DrawnParameter], _: Random) -> str:
     return "\n".join(
         f"- `{one.name}` ({one.kind}, {'required' if one.required else 'optional'}): {_words(one)}"
         for one in parameters
     )
 
 
-def _paragraphs(parameters: list[DrawnParameter]) -> str:
+def _paragraphs(parameters: list[DrawnParameter], _: Random) -> str:
     return "\n\n".join(
         f"**{one.name}** ({one.kind}, {'required' if one.required else 'optional'}) {_words(one)}" for one in parameters
     )
 
 
-def _emphasized(parameters: list[DrawnParameter]) -> str:
+def _emphasized(parameters: list[DrawnParameter], _: Random) -> str:
     return "\n".join(
         f"- `{one.name}` *{one.kind}*{' **Required**' if one.required else ''}\n  {_words(one)}" for one in parameters
     )
 
 
-def _bare(parameters: list[DrawnParameter]) -> str:
+def _bare(parameters: list[DrawnParameter], _: Random) -> str:
     return "\n".join(
         f"* **{one.name}** {one.kind}, {'required' if one.required else 'optional'}. {_words(one)}"
         for one in parameters
     )
 
 
-def _clauses(parameters: list[DrawnParameter]) -> str:
+def _clauses(parameters: list[DrawnParameter], _: Random) -> str:
     entries = []
     for one in parameters:
         default = "" if one.default is None else f", defaults to {json.dumps(one.default)}"
@@ -203,11 +209,120 @@ def _clauses(parameters: list[DrawnParameter]) -> str:
     return "\n".join(entries)
 
 
-def _headings(parameters: list[DrawnParameter]) -> str:
+def _headings(parameters: list[DrawnParameter], _: Random) -> str:
     return "\n\n".join(
         f"### `{one.name}`\n\n{one.kind}, {'required' if one.required else 'optional'}\n\n{_words(one)}"
         for one in parameters
     )
+
+
+SEPARATORS: Final = (": ", " - ", " – ", " — ", "\t", "  ", " = ")
+SHOWN: Final = tuple(separator for separator in SEPARATORS if separator.strip())
+"""Separators that HTML keeps."""
+DESCRIBED: Final = ("Most {0}", "The {0} of the value", "How much {0} there is", "{0}", "Number of {0}")
+SPANS: Final = ("{} to {}", "{}-{}", "between {} and {}", "from {} up to {}", "from {} to {}", "[{}, {}]", "{}..{}")
+JOINTS: Final = (", {}", ": {}", " ({})", " - {}")
+
+
+def _say(one: DrawnParameter, chance: Random) -> str:
+    """Return the words about a value; a range of a number is written behind a description in many forms."""
+    ends = [one.keywords.get(key) for key in ("minimum", "maximum")]
+    if None in ends:
+        return one.says
+    span = chance.choice(SPANS).format(*ends)
+    lead = chance.choice(DESCRIBED).format(chance.choice(("tokens", "randomness", "weight")))
+    return f"{lead}{chance.choice(JOINTS).format(span)}."
+
+
+def _lines(parameters: list[DrawnParameter], chance: Random, separators: tuple[str, ...] = SEPARATORS) -> str:
+    """Write lines without marks, in one paragraph or several."""
+    separator, lines = chance.choice(separators), []
+    for one in parameters:
+        presence = ", required" if one.required else chance.choice(("", ", optional"))
+        default = "" if one.default is None else f" Defaults to {json.dumps(one.default)}."
+        lines.append(f"{one.name}{separator}{one.kind}{presence}. {_say(one, chance)}{default}")
+    return chance.choice(("\n", "\n\n", "\n  \n")).join(lines)
+
+
+def _manual(parameters: list[DrawnParameter], chance: Random) -> str:
+    """Write the terms of a manual page, each with its indented description below it."""
+    form = chance.choice(("{} ({}{})", "{}: {}{}"))
+    terms = []
+    for one in parameters:
+        term = form.format(one.name, one.kind, ", required" if one.required else "")
+        default = "" if one.default is None else f" (default {json.dumps(one.default)})"
+        terms.append(f"       {term}\n              {_say(one, chance).rstrip('.')}{default}.")
+    return "\n\n".join(terms)
+
+
+def _interface(parameters: list[DrawnParameter], chance: Random) -> str:
+    """Write an interface of TypeScript, whose comments state what its types cannot."""
+    types = {"array of strings": "string[]", "array of objects": chance.choice(("Message[]", "Array<Message>"))}
+    end, style = chance.choice((";", ",", "")), chance.choice(("behind", "above", "tags"))
+    written = []
+    for one in parameters:
+        kind = {"integer": "number"}.get(one.kind, types.get(one.kind, one.kind))
+        if "enum" in one.keywords:
+            kind = " | ".join(chance.choice(("'{}'", '"{}"')).format(value) for value in one.keywords["enum"])
+        says = "" if "enum" in one.keywords or not one.keywords else _say(one, chance)
+        says = "integer. " * (one.kind == "integer") + says
+        default = "" if one.default is None else json.dumps(one.default)
+        said = " ".join(filter(None, (says, f"Default {default}." if default else "")))
+        line = f"  {one.name}{'' if one.required else '?'}: {kind}{end}"
+        if not said:
+            written.append(line)
+        elif style == "behind":
+            written.append(f"{line} // {said}")
+        elif style == "above":
+            written.append(f"  // {said}\n{line}")
+        else:
+            written.append(f"  /**\n   * {says}\n{f'   * @default {default}' if default else ''}\n   */\n{line}")
+    roles = '"system" | "user" | "assistant"'
+    message = f"interface Message {{ role: {roles}; content: string }}"
+    body = "\n".join(written)
+    name = chance.choice(("ChatRequest", "Body", "CreateChat"))
+    parts = [f"export interface {name} {{\n{body}\n}}", message]
+    chance.shuffle(parts)
+    return "```{}\n{}\n```".format(chance.choice(("ts", "typescript", "")), "\n\n".join(parts))
+
+
+def _commented(parameters: list[DrawnParameter], chance: Random) -> str:
+    """Write a request whose comments state types, ranges and defaults."""
+    samples = {"string": "x", "integer": 1, "number": 0.5, "boolean": False, "array of strings": ["x"]}
+    mark, is_above = chance.choice(("//", "#")), chance.random() < 0.5
+    lines = []
+    for one in parameters:
+        default = "" if one.default is None else f", default {json.dumps(one.default)}"
+        said = f"{one.kind}, {'required' if one.required else 'optional'}{default}"
+        said = f"{said}. {_say(one, chance)}" if one.keywords else said
+        value = json.dumps(samples.get(one.kind, "x"))
+        if one.name == "messages":
+            roles = "required, one of system, user, assistant"
+            value = (
+                f'[\n    {{"role": "user", {mark} {roles}\n     "content": "Hi." {mark} string, required\n    }}\n  ]'
+            )
+            lines.append(f'  {mark} {said}\n  "messages": {value},')
+        elif is_above:
+            lines.append(f'  {mark} {said}\n  "{one.name}": {value},')
+        else:
+            lines.append(f'  "{one.name}": {value}, {mark} {said}')
+    lines[-1] = lines[-1] if mark in lines[-1].rpartition("\n")[2] else lines[-1].rstrip(",")
+    return "```{}\n{{\n{}\n}}\n```".format(chance.choice(("jsonc", "json", "python", "")), "\n".join(lines))
+
+
+NOTATIONS: Final[dict[str, Notation]] = {
+    "table": _table,
+    "list": _list,
+    "headings": _headings,
+    "paragraphs": _paragraphs,
+    "emphasized": _emphasized,
+    "bare": _bare,
+    "clauses": _clauses,
+    "lines": _lines,
+    "manual": _manual,
+    "interface": _interface,
+    "commented": _commented,
+}
 
 
 def _write_answer(answer: dict[str, Any], chance: Random) -> str:

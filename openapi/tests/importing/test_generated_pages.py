@@ -13,7 +13,7 @@ from openapi.contract.contract import load
 from openapi.contract.parameter import Keyword
 from openapi.description.validation import Validator
 from openapi.reading.answers.page_answers import UNREAD
-from openapi.tests.importing.generated_pages import DrawnPage, draw_page, write_html, write_markdown
+from openapi.tests.importing.generated_pages import NOTATIONS, DrawnPage, draw_page, write_html, write_markdown
 from openapi.tests.importing.importing import imported
 
 if TYPE_CHECKING:
@@ -22,18 +22,23 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 SEEDS = range(15)
-WRITERS = {"page.md": write_markdown, "page.html": write_html}
+PAGES = [
+    *((seed, "html") for seed in SEEDS),
+    *((seed, notation) for notation in NOTATIONS for seed in range(5)),
+]
 STATED_TYPES = {"array of objects": "array", "array of strings": "array"}
 
 
-@pytest.fixture(params=[(seed, name) for seed in SEEDS for name in WRITERS], ids=str, scope="module")
+@pytest.fixture(params=PAGES, ids=str, scope="module")
 def drawn(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[DrawnPage, Contract, list[str]]:
-    seed, name = request.param
+    seed, notation = request.param
     chance = Random(seed)
     page = draw_page(chance)
-    contract, todos = imported(WRITERS[name](page, chance), tmp_path_factory.mktemp("page"), name)
+    is_html = notation == "html"
+    text = write_html(page, chance) if is_html else write_markdown(page, chance, NOTATIONS[notation])
+    contract, todos = imported(text, tmp_path_factory.mktemp("page"), "page.html" if is_html else "page.md")
     return page, contract, todos
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import select_device
@@ -28,16 +27,13 @@ from reference_server.engine.protocol import (
     Prompt,
     PromptTooLong,
     RankedLogprob,
-    UnusableGrammar,
 )
 from reference_server.engine.sampling.bias import Bias, check_token_ids
 from reference_server.engine.sampling.scores import score_prompt
 from reference_server.engine.text.chat import count_characters
 from reference_server.engine.text.transcript import AnswerSpec
-from reference_server.engine.tools.answer_grammar import build_answer_grammar
+from reference_server.engine.tools.answer_matchers import AnswerMatchers
 from reference_server.engine.tools.grammar import GrammarCompiler
-from reference_server.engine.tools.lark_grammar import LarkBuilder
-from reference_server.engine.tools.tool_format import ANY_OBJECT, json_terminal
 from reference_server.engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -47,8 +43,6 @@ if TYPE_CHECKING:
     from reference_server.engine.model.opening import OpenedCheckpoint
     from reference_server.engine.multimodal.model_inputs import InputTable
     from reference_server.engine.params import SamplingParams
-    from reference_server.engine.tool_use import Tool
-    from reference_server.engine.tools.grammar import Matcher
 
 # Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
@@ -86,11 +80,11 @@ class LocalEngine(Engine):
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
-        self._grammar_compiler = GrammarCompiler(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
+        compiler = GrammarCompiler(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
         self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
         self.sampling_defaults = checkpoint.sampling_defaults
         self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
-        if not self._grammar_compiler.usable:
+        if not compiler.usable:
             self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
         self._encoder = checkpoint.media_encoder if runner.keeps_prefixes else None  # it puts embeddings into the cache
         self._media: MediaEmbeddings | InputTable
@@ -102,7 +96,7 @@ class LocalEngine(Engine):
             self._media = runner.media = MediaEmbeddings(self._encoder.placeholder_id if self._encoder else -1)
         if self.media is None:
             self.lacking |= MEDIA_CAPABILITIES
-        self._lark = LarkBuilder(self._vocabulary.control_ids)
+        self._matchers = AnswerMatchers(compiler, self._vocabulary, checkpoint.tool_format)
         self._runner = runner
         self.slots = plan.slots
         self._driver = Driver(
@@ -227,7 +221,7 @@ class LocalEngine(Engine):
 
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
         prompt = self._fit(prompt, params)
-        self._create_matcher(params, self._starts_in_reasoning(prompt, params))
+        self._matchers.create(params, thinking=self._starts_in_reasoning(prompt, params))
 
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
@@ -251,7 +245,7 @@ class LocalEngine(Engine):
             ends,
             thinking=thinking,
             bias=Bias.from_params(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
-            matcher=self._create_matcher(params, thinking),
+            matcher=self._matchers.create(params, thinking=thinking),
             tool_format=self._checkpoint.tool_format,
             predicted=None if params.predicted is None else self._encode_prediction(params.predicted),
         )
@@ -281,36 +275,6 @@ class LocalEngine(Engine):
     def _starts_in_reasoning(self, prompt: list[int], params: SamplingParams) -> bool:
         """Return whether the prompt ends inside reasoning that the request wants separately."""
         return params.reasoning and self._vocabulary.ends_in_reasoning(list(text_tokens(prompt)))
-
-    def _create_matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
-        """Return a matcher at the start of the grammar of a request; compiled grammars are cached."""
-        if params.tools is not None:
-            tools = tuple(self._make_compilable(tool) for tool in params.tools.tools)
-            params = replace(params, tools=replace(params.tools, tools=tools))
-        grammar = build_answer_grammar(
-            params,
-            tool_format=self._checkpoint.tool_format,
-            lark=self._lark,
-            reasoning_markers=self._vocabulary.reasoning_markers,
-            thinking=thinking,
-        )
-        try:
-            return None if grammar is None else self._grammar_compiler.compile(grammar, ignore_end=params.ignore_eos)
-        except UnusableGrammar as error:
-            raise UnusableGrammar(f"the requested output format cannot be enforced: {error}") from error
-
-    def _make_compilable(self, tool: Tool) -> Tool:
-        """Return the tool, or one that accepts any object if its schema cannot be compiled to a grammar.
-
-        Raises UnusableGrammar instead if the tool is strict.
-        """
-        try:
-            self._grammar_compiler.compile(f"start: {json_terminal(tool.schema)}")
-        except UnusableGrammar as error:
-            if tool.strict:
-                raise UnusableGrammar(f"tools: the parameters of {tool.name} cannot be enforced: {error}") from error
-            return replace(tool, schema=ANY_OBJECT, parameters=None)
-        return tool
 
     def describe(self) -> str:
         """Return the choices made at loading in one line: type, slots, positions and memory."""

@@ -6,20 +6,28 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import wrapping_fault
-from reference_server.faults.fault_middleware import is_chat_request
-from reference_server.faults.hooks import CannedResponse
+from reference_server.faults.fault_middleware import (
+    FaultMiddleware,
+    is_chat_request,
+    parse_object,
+    read_body,
+    replay_body,
+)
+from reference_server.faults.hooks import CannedResponse, Hooks
 from reference_server.faults.http_gate import AFTERMATH_S, NOTICE_S, DisconnectCounter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
+    from reference_server.faults.hooks import ServedRequest
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LATE_S = 3.0
+LIMIT = "max_tokens"
 
 
 @wrapping_fault("fails-after-a-disconnect", bugs=[19], flaky=True)
@@ -48,5 +56,41 @@ def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> App:
             await asyncio.sleep(NOTICE_S)
             await asyncio.sleep(max(0.0, LATE_S - disconnects.since_s()))
         await disconnects.serve(scope, receive, send)
+
+    return serve
+
+
+@wrapping_fault("left-streams-stay-short", flaky=True, affects="answers")
+def left_streams_stay_short(app: ASGIApp, contract: Contract) -> App:
+    """A stream with max_tokens that a client has left ends after two tokens when it is asked for again."""
+    left: set[bytes] = set()
+
+    def shorten(request: ServedRequest) -> None:
+        if request.body in left:
+            request.payload[LIMIT] = min(2, request.payload[LIMIT])
+
+    faulty = FaultMiddleware(app, contract, Hooks(request=shorten))
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_chat_request(scope, contract):
+            await app(scope, receive, send)
+            return
+        body = await read_body(receive)
+        sent = parse_object(body)
+        is_limited = sent.get("stream") is True and type(sent.get(LIMIT)) is int
+        is_over = False
+
+        async def receive_and_note() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and is_limited and not is_over:
+                left.add(body)
+            return message
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal is_over
+            is_over = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
+        await faulty(scope, replay_body(body, receive_and_note), send_and_note)
 
     return serve

@@ -31,7 +31,7 @@ CLEARLY_MORE: Final = 3  # of five texts
 @series("effects.top-k-kept", scenario="first-of-two")
 def top_k_leaves_as_many_tokens(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With top_k 2, answers of one token to the same request are one of two, whatever the temperature is."""
-    texts = _texts_of(exchanges, context, "draw")
+    texts = _texts_of(exchanges, context, "draw", "several")
     if any(requested_limit(exchange) > 1 for exchange in exchanges.values()):
         raise NotExercised("the contract does not allow answers of one token")
     if len(texts) > 2:
@@ -137,15 +137,15 @@ def higher_temperatures_vary_more(exchanges: Mapping[str, Exchange], context: Co
         yield Finding("/choices/0/message/content", f"at least {cold} different texts at 1.8, as at 0.01", f"{hot}")
 
 
-def _texts_of(exchanges: Mapping[str, Exchange], context: Context, part: str) -> set[str]:
-    """Return the different texts of the answers to one part.
+def _texts_of(exchanges: Mapping[str, Exchange], context: Context, *parts: str) -> set[str]:
+    """Return the different texts of the choices of all answers to one part, or to several.
 
     Raises NotObserved if one of them is missing, and NotExercised if the contract does not allow the request.
     """
-    steps = [step for step in context.scenario.steps if step.part == part]
+    steps = [step for step in context.scenario.steps if step.part in parts]
     if not steps:
         raise NotExercised("the contract does not allow the request")
     own = [exchanges[step.name] for step in steps if step.name in exchanges]
     if reasons := [reason for exchange in own if (reason := why_unanswered(exchange))] or not own:
         raise NotObserved(reasons[0] if isinstance(reasons, list) else "it was not sent")
-    return {"".join(choice.reasoning + choice.content for choice in exchange.choices.values()) for exchange in own}
+    return {choice.reasoning + choice.content for exchange in own for choice in exchange.choices.values()}

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.acceptance import REFUSED, is_refused, require_error_status, why_not_refused_somehow
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
+from conformance.judge.error_envelope import envelope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
+CONTENT_TOO_LARGE = 413
 MOST_NAMED = 6
 """How many requests a finding names that a server may not have survived."""
 
@@ -50,6 +52,27 @@ def unknown_model_is_refused(exchange: Exchange, context: Context) -> Iterator[F
     """A request for a model that the server does not have is refused, not answered by another model."""
     if not is_refused(exchange, context.contract):
         yield Finding("/model", REFUSED, summarize(exchange))
+
+
+@check("errors.unknown-model-status", on=in_scenario("unknown-model*", "[!k]*", refused=True))
+def unknown_model_has_its_own_status(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The refusal of a model that the server does not have has the status for it, so that clients look for the name of
+    the model and not for a mistake in their request.
+    """
+    expected = context.contract.errors.kinds["unknown_model"].status
+    if exchange.status is not None and exchange.status < 500 and exchange.status != expected:
+        yield Finding("/status", f"{expected}", summarize(exchange))
+
+
+@check("errors.too-long-prompt-named", on=in_scenario("prompt-beyond-the-context", refused=True))
+def too_long_prompt_has_its_own_code(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The refusal of a prompt that is longer than the context has the code for it: clients then send a shorter one."""
+    expected = context.contract.errors.kinds["prompt_too_long"].code
+    if exchange.status == CONTENT_TOO_LARGE:
+        raise NotExercised("the whole request is too large for the server")
+    found = envelope_of(exchange).field("code")
+    if exchange.status is not None and exchange.status < 500 and found != expected:
+        yield Finding("/error/code", repr(expected), repr(found))
 
 
 @check("errors.model-case-matters", on=in_scenario("model-in-other-case"))

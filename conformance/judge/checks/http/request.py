@@ -89,6 +89,15 @@ def headers_of_clients_are_ignored(exchange: Exchange, context: Context) -> Iter
         )
 
 
+@check("http.equal-request-ids-served", on=in_scenario("equal-request-ids"))
+def requests_with_equal_ids_are_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Two requests with the same X-Request-ID at the same time are both answered: the field is for tracing, and a
+    gateway sends the id of one request of its own with several requests to the server.
+    """
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)
+
+
 @check("http.connection-survives-refusals", on=in_scenario("one-connection*", "good-*"))
 def good_request_follows_bad_ones_on_a_connection(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """On one connection valid requests are answered after streams and after refused ones.

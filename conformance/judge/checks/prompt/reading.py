@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+NOTES_ALONE = "notes"
+TEMPLATE_TOKENS = 40
+"""Tokens that a template adds to a message at most, unless it has instructions of its own."""
 SHARE_OF_PICTURE = 3
 """A picture may take fewer tokens next to others: some servers divide fewer pictures into tiles."""
 
@@ -55,15 +58,16 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
 
     The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
     letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
-    rounded are not compared.
+    rounded are not compared, nor are counts of words.
     """
     compared = False
+    are_words = any(_counts_words(exchange) for name, exchange in exchanges.items() if name == NOTES_ALONE)
     for name, exchange in exchanges.items():
         base, _found, kind = name.partition(OTHER)
         whole = exchanges.get(base)
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
             continue
-        fewer, count = (_count(answer) if kind in GROWING else 0 for answer in (whole, exchange))
+        fewer, count = (_count(answer) if kind in GROWING and not are_words else 0 for answer in (whole, exchange))
         known, found = precise_alternatives(whole), precise_alternatives(exchange)
         compared = compared or bool(fewer and count) or bool(known and found)
         if fewer and count and count <= fewer:
@@ -78,9 +82,10 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
 def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Without a clause of any of its parts a long request counts fewer prompt tokens, and is answered differently.
 
-    The parts are instructions, earlier turns, calls and their results, the descriptions and schemas of tools, pictures
-    and sounds, and the switch of the reasoning, next to each other. A picture counts at least a third of the tokens
-    that it counts alone. Where a clause is replaced instead of left out, the counts may be the same.
+    The parts are instructions, earlier turns that may be equal, calls and their results, the descriptions and schemas
+    of tools, pictures and sounds, and the switch of the reasoning, next to each other. A picture counts at least a
+    third of the tokens that it counts alone. Where a clause is replaced instead of left out, the counts may be the
+    same.
     """
     compared = False
     picture = _count_picture(exchanges)
@@ -103,6 +108,15 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
     yield from _find_lost_switches(exchanges)
     if not compared:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
+
+
+def _counts_words(exchange: Exchange) -> bool:
+    """Return whether prompt_tokens of a message with texts of many kinds has about as many tokens as words.
+
+    A model that reads characters has many more tokens for addresses, keys and escapes.
+    """
+    words = str(exchange.request_json["messages"][-1]["content"]).split()
+    return _count(exchange) <= len(words) + TEMPLATE_TOKENS
 
 
 def _count_picture(exchanges: Mapping[str, Exchange]) -> int:

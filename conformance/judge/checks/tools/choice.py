@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import is_refused
@@ -16,13 +16,18 @@ from conformance.judge.applicability import (
     summarize,
     why_unanswered,
 )
+from conformance.plan.scenarios.combinations.crowds import CROWDS
 from conformance.plan.scenarios.combinations.tool_conversations import FUNCTIONS, HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
+BRACKETS: Final = frozenset("<[{|")
+LONG_PROSE: Final = 60
+"""Characters of text after which a model that has to call a tool does not begin a call any more."""
 FORCED = ("tool-choices", "tool-schemas", "tools-without-parameters", FUNCTIONS)
 """The scenarios whose requests force a call."""
 UNKNOWN = "unknown"
@@ -72,10 +77,23 @@ def _demands(choice: Callable[[object], bool]) -> Applicability:
     """Include the steps of scenarios about tools whose tool_choice demands a call of a function that is offered."""
     return Applicability(
         lambda scenario, step, _contract: (
-            scenario.id in FORCED and step.name != UNKNOWN and choice((step.body or {}).get("tool_choice"))
+            _may_force(scenario.id) and step.name != UNKNOWN and choice((step.body or {}).get("tool_choice"))
         ),
-        in_scenario=lambda identity: identity in FORCED,
+        in_scenario=_may_force,
     )
+
+
+def _may_be_cut(choice: AccumulatedChoice) -> bool:
+    """Return whether a choice without calls may have been cut off before its call: not in the middle of prose.
+
+    A call, or reasoning that the server does not split off, begins with a bracket.
+    """
+    prose = choice.content and not choice.reasoning and BRACKETS.isdisjoint(choice.content)
+    return choice.finish_reason == "length" and not (prose and len(choice.content) >= LONG_PROSE)
+
+
+def _may_force(identity: str) -> bool:
+    return identity in FORCED or identity.startswith(CROWDS)
 
 
 @check("tools.required-calls", on=_demands(lambda choice: choice == "required"))
@@ -84,11 +102,11 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
-        if not choice.tool_calls and choice.finish_reason != "length":
+        if not choice.tool_calls and not _may_be_cut(choice):
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
-@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict)))
+@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict) and "function" in choice))
 def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A tool_choice that names a function makes the model call this function and no other."""
     if reason := why_unanswered(exchange):
@@ -96,8 +114,21 @@ def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     required = exchange.request_json["tool_choice"]["function"]["name"]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]
-        if (not names and choice.finish_reason != "length") or any(name != required for name in names):
+        if (not names and not _may_be_cut(choice)) or any(name != required for name in names):
             yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {required}", f"calls of {names}"[:120])
+
+
+@check("tools.allowed-are-called", on=_demands(lambda choice: isinstance(choice, dict) and "allowed_tools" in choice))
+def allowed_tools_are_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A tool_choice that allows some of the tools, and requires a call, makes the model call these and no others."""
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+    allowed = [tool["function"]["name"] for tool in exchange.request_json["tool_choice"]["allowed_tools"]["tools"]]
+    for index, choice in exchange.choices.items():
+        names = [call.name for call in choice.tool_calls]
+        if (not names and choice.finish_reason != "length") or not {*names} <= {*allowed}:
+            expected = f"calls of {' or '.join(allowed)}"
+            yield Finding(f"/choices/{index}/message/tool_calls", expected[:120], f"calls of {names}"[:120])
 
 
 @check("tools.unknown-choice-refused", on=in_scenario("tool-choices", UNKNOWN))

@@ -232,3 +232,21 @@ def a_long_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context)
             continue
         if (known := _prompt_tokens(exchanges[first])) != (found := _prompt_tokens(exchanges[name])):
             yield Finding(f"/{name}/usage/prompt_tokens", f"{known}", f"{found}")
+
+
+@relation("usage.cached-in-streams", over=("thousand", "thousand-again", "thousand-streamed"), unmet=why_unanswered)
+def cached_tokens_are_counted_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """If usage counts cached tokens of a long prompt that is repeated, it also counts them in a stream after that."""
+    again, streamed = (_count_cached(exchanges[name]) for name in ("thousand-again", "thousand-streamed"))
+    if not again or not exchanges["thousand-streamed"].usage:
+        raise NotExercised("usage counts no cached tokens")
+    if not streamed:
+        where = "/thousand-streamed/usage/prompt_tokens_details/cached_tokens"
+        yield Finding(where, f"about {again}, as in the plain answer before", f"{streamed}")
+
+
+def _count_cached(exchange: Exchange) -> int:
+    """Return how many tokens of a prompt were cached; 0 if that is unknown."""
+    details = (exchange.usage or {}).get("prompt_tokens_details")
+    count = details.get("cached_tokens") if isinstance(details, dict) else None
+    return count if type(count) is int else 0

@@ -1,8 +1,8 @@
 """Generate requests with several parameters each, so that every two parameters meet in some request.
 
 A server that handles each parameter alone may still confuse two of them. Each request is sent plain and streamed, and
-is greedy or seeded, so that both answers can be compared. All checks of answers judge them as any other. Calls, formats
-and reasoning meet every parameter too: each of these tasks is sent with as many as the contract allows.
+is greedy or seeded, so that both answers can be compared. All checks of answers judge them as any other. `crowds` has
+calls, formats, reasoning and media next to every parameter.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
-from conformance.plan.scenarios.combinations.tasks import TASKS, list_supported, write_alone
+from conformance.plan.scenarios.combinations.tasks import list_supported
 from conformance.plan.scenarios.fitting import Fitting, complete_body
 from conformance.scenario import Scenario, Step
 from openapi.contract.defaults import WEATHER_TOOL
@@ -20,12 +19,13 @@ from openapi.description.validation import Validator
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from conformance.plan.scenarios.combinations.allowed_bodies import AllowedBodies
     from openapi.contract.contract import Contract
 
 LIMIT: Final = 10  # tokens
+LIMITS: Final = frozenset(("max_tokens", "max_completion_tokens"))
+"""Two names of one limit, which OpenAI refuses in one request."""
 ENDING: Final = frozenset(("stop", "include_stop_str_in_output", "stop_token_ids"))
-PER_REQUEST: Final = 10
+PER_REQUEST: Final = 14
 """Parameters that a request combines. With more of them one fault hides another, with fewer more requests are sent."""
 INSTRUCTIONS: Final = {"role": "system", "content": "Answer in plain words."}
 QUESTION: Final = {"role": "user", "content": "Anna"}
@@ -68,11 +68,6 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenarios: one for each request, sent plain and streamed."""
     requests = _Requests(contract)
     scenarios = [_scenario("-".join(names), names, requests.join(names) or {}, requests) for names in _cover(requests)]
-    allowed = find_allowed_bodies(contract)
-    for task in TASKS:
-        alone = write_alone(task, contract, allowed) if task.varied else None
-        for number, (names, body) in enumerate(_cover_task(alone, requests, allowed) if alone else (), 1):
-            scenarios.append(_scenario(f"{task.name}-{number}", names, body, requests))
     return tuple(Fitting(contract).fit(scenarios))
 
 
@@ -93,7 +88,7 @@ class _Requests:
             for key, value in self._values[name].items():
                 if joined.setdefault(key, value) != value:
                     return None
-        return joined
+        return None if LIMITS <= joined.keys() else joined
 
     def join(self, names: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the parameters in one request; None if they contradict each other or the contract."""
@@ -136,33 +131,6 @@ def _cover(requests: _Requests) -> Iterator[tuple[str, ...]]:
             group = (*group, max(gains, key=lambda name: gains[name]))
         missing -= set(combinations(sorted(group, key=place), 2))
         yield group
-
-
-def _cover_task(
-    alone: dict[str, Any], requests: _Requests, allowed: AllowedBodies
-) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield groups of parameters that may be sent together with a task, with the body, until each was in one.
-
-    What ends an answer early comes last: it would hide what the other parameters do.
-    """
-
-    def join(names: tuple[str, ...]) -> dict[str, Any] | None:
-        values = requests.merge(names)
-        body = None if values is None else {**alone, **values}
-        return body if body is not None and allowed.allows(body) else None
-
-    own = {name for name in alone if name != "temperature"}
-    needless = {"temperature", "stop"} if "include_stop_str_in_output" in requests.names else {"temperature"}
-    usable = [name for name in requests.names if name not in needless and not own & requests.sent_by(name)]
-    for ending in (False, True):
-        waiting = [name for name in usable if (name in ENDING) is ending and join((name,)) is not None]
-        while waiting:
-            group: tuple[str, ...] = ()
-            for name in waiting:
-                if join((*group, name)) is not None:
-                    group = (*group, name)
-            waiting = [name for name in waiting if name not in group]
-            yield group, join(group) or {}
 
 
 def _scenario(name: str, names: tuple[str, ...], body: dict[str, Any], requests: _Requests) -> Scenario:

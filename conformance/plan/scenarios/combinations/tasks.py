@@ -105,7 +105,6 @@ ASKED: Final = {"role": "user", "content": "What is the weather in Rome?"}
 class Task:
     """One kind of request, and the capabilities that it needs. `tokens` is the limit of its answer.
 
-    varied: whether it is also sent with parameters that change the answer, which then has to keep its form.
     empty: whether it is also sent with empty lists. renamed: whether it is also sent with the other name of the limit.
     """
 
@@ -113,7 +112,6 @@ class Task:
     tokens: int
     body: Mapping[str, Any]
     capabilities: frozenset[str] = frozenset()
-    varied: bool = False
     empty: bool = False
     renamed: bool = False
 
@@ -130,9 +128,8 @@ TASKS: Final = (
             },
         },
         frozenset(("structured_output",)),
-        varied=True,
     ),
-    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",)), varied=True),
+    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",))),
     Task(
         "result",
         6,
@@ -155,7 +152,6 @@ TASKS: Final = (
             "chat_template_kwargs": {"enable_thinking": True},
         },
         frozenset(("thinking",)),
-        varied=True,
     ),
     Task(
         "turns",

@@ -171,6 +171,21 @@ def _with_marks(clauses: Clauses) -> Body:
     }
 
 
+def _repeated(clauses: Clauses) -> Body:
+    """Return a conversation with two equal turns, which ends with a third one."""
+    asked = {"role": "user", "content": "Tell me one more thing about the old bridge, please."}
+    told = {"role": "assistant", "content": "It has been closed to cars since last summer."}
+    again = clauses.pick("equal-turn", [asked, told])
+    return {"messages": [asked, told, *(message for turn in again for message in turn), asked]}
+
+
+def _developer(clauses: Clauses) -> Body:
+    """Return a question after instructions of the developer."""
+    rules = clauses.add("instructions", "You help guests of a small hotel.", SIGNED)
+    return {"messages": [{"role": "developer", "content": rules}, {"role": "user", "content": "Is there a lift?"}]}
+
+
+DEVELOPER: Final = "developer"
 MARKED: Final = "marked"
 AFTER_NULL: Final = "after-null"
 WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
@@ -179,10 +194,19 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     "assistant-in-parts": _assistant_in_parts,
     AFTER_NULL: _after_null,
     MARKED: _with_marks,
+    "repeated": _repeated,
+    DEVELOPER: _developer,
     **REASONED,
     **MIXED,
 }
-MAYBE_REFUSED: Final = frozenset({AFTER_NULL, MARKED, *REASONED, *MIXED})
+RARE: Final = frozenset(
+    {
+        *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"in-parts{WITHOUT}result"),
+        *(f"{AFTER_NULL}{WITHOUT}result", f"agent{WITHOUT}parameter"),
+    }
+)
+"""Requests without a clause that only a thorough run sends, because another one is without a clause of such a part."""
+MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, *REASONED, *MIXED})
 """Requests that not every model has a form for."""
 
 
@@ -227,7 +251,9 @@ class _Requests:
         yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect)
         for part in parts:
             without = self._write(name, part, [])
-            yield Step(f"{name}{WITHOUT}{part}", body={**(without or body), **ONE_TOKEN, **fields}, expect=expect)
+            step = f"{name}{WITHOUT}{part}"
+            sent = {**(without or body), **ONE_TOKEN, **fields}
+            yield Step(step, body=sent, expect=expect, thorough=step in RARE)
 
     def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:
         """Return a request; None if the contract has no form for its media."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.responses import accept, refuse, with_body, with_header, with_status
+from conformance.proof.editing.responses import accept, refuse, with_body, with_header, with_json, with_status
 from conformance.proof.mutants.mutant import mutant
 from openapi.stream import sse
 
@@ -35,6 +35,18 @@ def body_that_is_no_object_breaks_the_server(exchange: Exchange) -> Exchange:
 def another_model_answers(exchange: Exchange) -> Exchange:
     """A request for an unknown model is answered by another model."""
     return accept(exchange)
+
+
+@mutant("errors.unknown-model-status")
+def unknown_model_is_a_bad_request(exchange: Exchange) -> Exchange:
+    """A model that the server does not have is refused like a wrong value."""
+    return with_status(exchange, 400)
+
+
+@mutant("errors.too-long-prompt-named")
+def too_long_prompt_has_no_code(exchange: Exchange) -> Exchange:
+    """A prompt that is too long is refused without a code."""
+    return with_json(exchange, {"error": {"message": "too long", "type": "invalid_request_error", "code": None}})
 
 
 @mutant("errors.model-case-matters")

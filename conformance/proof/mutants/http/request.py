@@ -60,6 +60,12 @@ def headers_of_clients_are_refused(exchange: Exchange) -> Exchange:
     return refuse(exchange)
 
 
+@mutant("http.equal-request-ids-served")
+def id_is_in_use(exchange: Exchange) -> Exchange:
+    """A request whose id another one has is refused."""
+    return refuse(exchange, 409)
+
+
 @mutant("http.connection-survives-refusals")
 def unread_body_is_the_next_request(exchange: Exchange) -> Exchange:
     """A valid request after a refused one on the same connection gets a 400."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.proof.editing.answers import edit_text
 from conformance.proof.mutants.mutant import mutant
-from conformance.scenario import StopFrom
+from conformance.stop_string import StopFrom
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange

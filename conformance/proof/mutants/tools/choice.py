@@ -51,6 +51,12 @@ def another_tool_is_called(exchange: Exchange) -> Exchange:
     )
 
 
+@mutant("tools.allowed-are-called")
+def another_tool_than_allowed_is_called(exchange: Exchange) -> Exchange:
+    """Another function is called than those that tool_choice allows."""
+    return another_tool_is_called.change(exchange)
+
+
 @mutant("tools.unknown-choice-refused")
 def choice_of_an_unknown_tool_fails(exchange: Exchange) -> Exchange:
     """A tool_choice that names an unknown function gets a 500."""

@@ -107,3 +107,11 @@ def oldest_turns_are_left_out(exchange: Exchange) -> Exchange:
 def cached_tokens_are_left_out(exchange: Exchange) -> Exchange:
     """Cached tokens of a prompt are not counted."""
     return add_tokens(exchange, prompt=-256)
+
+
+@mutant("usage.cached-in-streams", steps="thousand-*")
+def cached_tokens_are_counted_in_plain_answers_only(exchange: Exchange) -> Exchange:
+    """Cached tokens are not counted in streams."""
+    count = 0 if exchange.is_stream else 512
+    details = {"prompt_tokens_details": {"cached_tokens": count}}
+    return edit_usage(exchange, lambda usage: usage.update(details))

@@ -45,7 +45,19 @@ _AFTER: Final = re.compile(
 def is_subject(words: str, name: str) -> bool:
     """Return whether words are only a name for the value of the parameter `name`, such as `Conversation history`."""
     text = words.lower().strip(" `\"'")
-    if re.search(r"\d", text) or _RESTRICTING.search(text) or parse_types(_without_article(text)) is not None:
+    if re.search(r"\d", text) or is_restricting(text):
+        return False
+    return names_value(text, name)
+
+
+def is_restricting(text: str) -> bool:
+    """Return whether words in lower case may restrict what follows to some cases, or state a fact."""
+    return _RESTRICTING.search(text) is not None
+
+
+def names_value(text: str, name: str) -> bool:
+    """Return whether words in lower case are a noun phrase whose head stands for the value of the parameter `name`."""
+    if parse_types(_without_article(text)) is not None:
         return False
     phrase = _PREPOSITIONS.split(text, maxsplit=1)[0]
     heads = re.findall(r"[\w-]+", phrase)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Final
 
+from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PreformattedString, Tag
 
 from openapi.reading.pages.columns import NO_PART, detect_part
 from openapi.reading.pages.entries.described_name import DescribedName, parse_entry
+from openapi.reading.pages.entries.plain_lines import split_code, split_lines
 from openapi.reading.pages.entries.signature import make_row
 from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings, nested_inlines, position_of
 from openapi.reading.pages.names import parse_name
@@ -18,7 +20,6 @@ from openapi.reading.pages.unsupported_lists import announces_unsupported
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bs4 import BeautifulSoup
     from markdown_it.token import Token
 
     from openapi.reading.pages.headings import Heading, Position
@@ -30,24 +31,32 @@ _LISTS: Final = ("ul", "ol")
 _NAMES: Final = ("code", "strong", "b", "kbd", "tt")  # tags that mark the name of a parameter
 _EMPHASIS: Final = ("em", "i")  # tags that mark its type
 _OTHERS: Final = ("table", "dl", "pre", "nav")  # tags whose lists are read elsewhere, or not at all
+_BLOCKS: Final = ("p", "pre", "div", "table", "dl", "ul", "ol", "nav", "h1", "h2", "h3", "h4", "h5", "h6")
+PLAIN: Final = frozenset({"", "text", "txt", "plain", "plaintext", "man"})
+"""Languages of blocks of code that are plain text."""
+LEVEL: Final = 1000
+"""How much deeper a level of a list is than any indentation."""
 MIN_ENTRIES: Final = 2
+MESSAGES: Final = "messages"
 
 
 def read_name_lists(
-    tokens: Sequence[Token], soup: BeautifulSoup, headings: Sequence[Heading]
+    tokens: Sequence[Token], soup: BeautifulSoup, headings: Sequence[Heading], lines: Sequence[str]
 ) -> Iterator[tuple[Position, TableRow | UnreadPassage]]:
-    """Yield a row for each entry of a list of parameters, with its position.
+    """Yield a row for each entry of a list of parameters, with its position. `lines`: those of the page.
 
     Such a list has at least two entries that begin with a marked name or with a name and its type, below a heading or
     paragraph that names a part of the interface.
     """
-    entries = sorted((*_entries(tokens), *_entries_of_html(soup)), key=lambda entry: entry[1])
+    entries = sorted((*_entries(tokens, lines), *_entries_of_html(soup)), key=lambda entry: entry[1])
     for titles, group in groupby(entries, key=lambda entry: tuple(enclosing_headings(_above(headings), entry[1]))):
         described = list(group)
         if len(described) < MIN_ENTRIES or any(map(announces_unsupported, titles[:1])):
             continue
         position = described[0][1]
         part = detect_part((), enclosing_headings(_before(headings, described), position), "")
+        if part is None and any(entry.name == MESSAGES for _, _, entry in described):
+            part = "request"  # only a request has messages
         if part is not None:
             yield from _rows(part, described)
         elif any(entry.is_typed for _, _, entry in described):
@@ -64,16 +73,43 @@ def _before(headings: Sequence[Heading], entries: Sequence[Entry]) -> list[Headi
     return [heading for heading in headings if heading.position not in positions]
 
 
-def _entries(tokens: Sequence[Token]) -> Iterator[Entry]:
+def _entries(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Entry]:
+    """Yield the entries of lists, paragraphs and blocks of plain text."""
     for depth, opening, token in nested_inlines(tokens):
-        if token.map and opening.type == "paragraph_open" and (entry := parse_entry(token.content)):
-            yield depth, (token.map[0] + 1, 0), entry
+        if not token.map or opening.type != "paragraph_open":
+            continue
+        source = lines[token.map[0] : token.map[1]]
+        written = source if depth == 0 and len(source) > 1 else token.content.split("\n")
+        for entry in split_lines(written, is_listed=depth > 0)[1]:
+            yield depth * LEVEL + entry.indent, (token.map[0] + 1 + entry.offset, 0), entry.described
+    for token in tokens:
+        if token.type == "fence" and token.map and token.info.strip().lower() in PLAIN:
+            for entry in split_code(token.content):
+                yield entry.indent, (token.map[0] + 2 + entry.offset, 0), entry.described
 
 
 def _entries_of_html(soup: BeautifulSoup) -> Iterator[Entry]:
     for tag in soup.find_all("li"):
         if isinstance(tag, Tag) and tag.find_parent(_OTHERS) is None and (entry := parse_entry(_own_words(tag))):
-            yield len(tag.find_parents(_LISTS)), position_of(tag), entry
+            yield len(tag.find_parents(_LISTS)) * LEVEL, position_of(tag), entry
+    for tag in soup.find_all(["p", "pre", "div"]):
+        if not isinstance(tag, Tag) or tag.find(_BLOCKS) is not None or tag.find_parent((*_OTHERS, "li")) is not None:
+            continue
+        line, column = position_of(tag)
+        if tag.name == "pre":
+            for one in split_code(tag.get_text()):
+                yield one.indent, (line + one.offset, column), one.described
+        else:
+            for one in split_lines(_broken_lines(tag))[1]:
+                yield 0, (line, column + one.offset), one.described
+
+
+def _broken_lines(tag: Tag) -> list[str]:
+    """Return the lines of a paragraph between its breaks, as Markdown writes them."""
+    copy = BeautifulSoup(str(tag), "html.parser")
+    for line in copy.find_all("br"):
+        line.replace_with("\v")
+    return [" ".join(words.split()) for words in _own_words(copy).split("\v")]
 
 
 def _own_words(entry: Tag) -> str:
@@ -93,22 +129,19 @@ def _own_words(entry: Tag) -> str:
             words += f"_{text}_ "
         elif text or not is_bare:
             words += str(part).lstrip() if is_bare else str(part)
-    return " ".join(words.split())
+    return "\v".join(" ".join(line.split()) for line in words.split("\v"))
 
 
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
-    path: tuple[str, ...] = ()
-    depths: list[int] = []
+    above: list[tuple[int, tuple[str, ...]]] = []
     for depth, position, entry in entries:
         line = position[0]
         written = parse_name(entry.name)
         if written is None:
             continue
-        while depths and depths[-1] >= depth:
-            depths.pop()
-            path = path[:-1]
-        own = written.path if len(written.path) == 1 else written.path[-1:]
-        path = (*path, *own) if depths or len(written.path) == 1 else written.path
-        depths.append(depth)
+        while above and above[-1][0] >= depth:
+            above.pop()
+        path = (*above[-1][1], written.path[-1]) if above else written.path
+        above.append((depth, path))
         prose = [Item(entry.text, 0, line)] if entry.text else []
         yield position, make_row(part, path, line, entry.signature, prose)

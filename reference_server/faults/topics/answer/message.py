@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from openapi.description.validation import Validator
 from reference_server.faults.decorators import choice_fault, fault, hooked_fault, message_of
 from reference_server.faults.request_edits import failed, text_messages
-from reference_server.faults.topics.logprobs import BUTTON
+from reference_server.faults.topics.logprobs.edits import BUTTON
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract

@@ -8,6 +8,7 @@ from reference_server.faults.decorators import has_parameters, hooked_fault
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
 
@@ -21,7 +22,13 @@ def _lost(name: str, lost: str, beside: str, line: str, *, bug: int | None = Non
             drop(request)
 
     bugs = () if bug is None else (bug,)
-    return hooked_fault(name, line, request=edit, applies_to=has_parameters(lost, beside), bugs=bugs)
+    return hooked_fault(name, line, request=edit, applies_to=lambda contract: _meet(contract, lost, beside), bugs=bugs)
+
+
+def _meet(contract: Contract, first: str, second: str) -> bool:
+    """Tell whether a dialect has both parameters, and no rule by which the first one is refused next to the second."""
+    forbidden = f"{second}-without-{first}" in contract.rules
+    return has_parameters(first, second)(contract) and not forbidden
 
 
 top_k_lost = _lost(
@@ -62,4 +69,24 @@ frequency_lost = _lost(
     "frequency_penalty",
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
+)
+stop_lost = _lost("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
+
+
+def _has_several(request: ServedRequest) -> bool:
+    number = request.payload.get("n")
+    return isinstance(number, int) and number > 1
+
+
+def _forget_words(request: ServedRequest) -> None:
+    if _has_several(request):
+        request.payload.pop("bad_words", None)
+        request.payload.pop("logit_bias", None)
+
+
+words_lost = hooked_fault(
+    "bans-and-biases-lost-beside-choices",
+    "`bad_words` and `logit_bias` are ignored if there are several choices.",
+    request=_forget_words,
+    applies_to=has_parameters("bad_words", "n"),
 )

@@ -74,3 +74,32 @@ def codes_are_those_of_keys(_head: ResponseHead, body: Any, request: ServedReque
         holder = body["error"] if isinstance(body.get("error"), dict) else body
         holder["code"] = key.code
     return body
+
+
+def _blame_value(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
+    kinds = request.contract.errors.kinds
+    if head.status != kinds["unknown_model"].status:
+        return body
+    head.status, refusal = request.contract.errors.render("invalid_request", "the model does not exist", "model")
+    return refusal
+
+
+def _forget_length(_head: ResponseHead, body: Any, request: ServedRequest) -> Any:
+    error = body.get("error") if isinstance(body, dict) else None
+    if isinstance(error, dict) and error.get("code") == request.contract.errors.kinds["prompt_too_long"].code:
+        error["code"] = request.contract.errors.kinds["invalid_request"].code
+    return body
+
+
+missing_models_are_wrong_values = hooked_fault(
+    "missing-models-are-wrong-values",
+    "A model that does not exist is refused with the status of a wrong value.",
+    refusal=_blame_value,
+    applies_to=requires_check("errors.unknown-model-status"),
+)
+long_prompts_are_wrong_values = hooked_fault(
+    "long-prompts-are-wrong-values",
+    "A prompt that is too long is refused with the code of a wrong value.",
+    refusal=_forget_length,
+    applies_to=requires_check("errors.too-long-prompt-named"),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from reference_server.faults.decorators import wrapping_fault
-from reference_server.faults.hooks import DONE
+from reference_server.faults.fault_middleware import is_chat_request
+from reference_server.faults.hooks import DONE, CannedResponse
 from reference_server.faults.http_gate import chat_requests, header_of, refuse_matching
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_HEADERS: Final = 50
 LONGEST_VALUE: Final = 2048  # bytes
+REMEMBERED_S: Final = 1.0
 
 
 @wrapping_fault("charset-refused")
@@ -177,3 +180,19 @@ def long_tokens_are_refused(app: ASGIApp, contract: Contract) -> App:
 def baggage_is_refused(app: ASGIApp, contract: Contract) -> App:
     """A request with the baggage of a trace fails with 500."""
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"baggage")), 500)
+
+
+@wrapping_fault("request-ids-in-use-refused")
+def request_ids_in_use_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A request whose X-Request-ID another one had less than a second ago gets a 409."""
+    refused = CannedResponse(409, b'{"error": "request id in use"}')
+    used_at_s: dict[bytes, float] = {}
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        identity = header_of(scope, b"x-request-id") if is_chat_request(scope, contract) else b""
+        now_s = time.monotonic()
+        is_used = bool(identity) and now_s - used_at_s.get(identity, -REMEMBERED_S) < REMEMBERED_S
+        used_at_s[identity] = now_s
+        await (refused if is_used else app)(scope, receive, send)
+
+    return serve

@@ -37,6 +37,22 @@ videos_dropped = media_fault(
     request=_without(KINDS["video"]),
     applies_to=takes("video-counted"),
 )
+
+
+def _drop_beside_images(request: ServedRequest) -> None:
+    def drop(_: int, parts: list[Json]) -> list[Json]:
+        has_image = any(is_part(part, IMAGES) for part in parts)
+        return [part for part in parts if not (has_image and is_part(part, KINDS["video"]))]
+
+    edit_parts(request, drop)
+
+
+videos_dropped_beside_images = media_fault(
+    "media-videos-dropped-beside-images",
+    "A video is dropped if an image stands in front of it.",
+    request=_drop_beside_images,
+    applies_to=takes("video-counted"),
+)
 audio_dropped = media_fault(
     "media-audio-dropped",
     "Audio is dropped silently.",

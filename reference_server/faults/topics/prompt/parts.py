@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_server.faults.blind.validity import GREETING, allows
 from reference_server.faults.decorators import has_parameters, hooked_fault
 
 if TYPE_CHECKING:
@@ -84,4 +85,27 @@ arguments_unread = _unread(
 )
 earlier_results_unread = _unread(
     "earlier-results-unread", "Of several results of tools only the last reaches the model.", _keep_last_result
+)
+
+
+def _merge_equal_turns(request: ServedRequest) -> None:
+    rows = request.payload.get("messages")
+    if isinstance(rows, list):
+        request.payload["messages"] = [row for at, row in enumerate(rows) if row not in rows[:at]] or rows
+
+
+def _read_known_roles(request: ServedRequest) -> None:
+    rows = request.payload.get("messages")
+    if isinstance(rows, list) and (kept := [row for row in rows if row not in _messages(request, "developer")]):
+        request.payload["messages"] = kept
+
+
+equal_turns_read_once = hooked_fault(
+    "equal-turns-read-once", "A message that equals an earlier one is dropped.", request=_merge_equal_turns
+)
+developers_unheard = hooked_fault(
+    "developers-unheard",
+    "Instructions of the role developer are dropped.",
+    request=_read_known_roles,
+    applies_to=allows(messages=[{"role": "developer", "content": "Be brief."}, *GREETING]),
 )

@@ -36,3 +36,17 @@ thoughts_told_next_to_seeds = choice_fault(
     "With a seed the reasoning is part of the content.",
     applies_to=has_parameters("chat_template_kwargs", "seed"),
 )
+
+
+def _told_of_several(choice: Json, request: ServedRequest) -> None:
+    said = message_of(choice)
+    for name in THOUGHTS if (request.payload.get("n") or 1) > 1 else ():
+        said["content"] = (said.pop(name, None) or "") + (said.get("content") or "")
+
+
+thoughts_told_by_several_choices = choice_fault(
+    "thoughts-told-by-several-choices",
+    _told_of_several,
+    "With several choices the reasoning is part of the content.",
+    applies_to=has_parameters("chat_template_kwargs", "n"),
+)

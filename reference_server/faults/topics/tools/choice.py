@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.decorators import choices_of, hooked_fault, message_of
+from reference_server.faults.decorators import choices_of, hooked_fault, message_of, requires_check
 from reference_server.faults.hooks import CannedResponse
 from reference_server.faults.topics.tools.calls import called, calls
 
@@ -31,6 +31,20 @@ calls_in_content = called(
 def _forget_choice(request: ServedRequest) -> None:
     if request.payload.get("tool_choice") not in (None, "auto", "none"):
         request.payload["tool_choice"] = "auto"
+
+
+def _allow_everything(request: ServedRequest) -> None:
+    choice = request.payload.get("tool_choice")
+    if isinstance(choice, dict) and "allowed_tools" in choice:
+        request.payload["tool_choice"] = "required"
+
+
+allowed_tools_forgotten = hooked_fault(
+    "every-tool-allowed",
+    "Any tool is called if tool_choice allows some of them.",
+    request=_allow_everything,
+    applies_to=requires_check("tools.allowed-are-called"),
+)
 
 
 def _forget_tools(request: ServedRequest) -> None:

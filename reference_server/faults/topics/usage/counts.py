@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, ServedRequest
 
+LONG_PROMPT = 500
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -250,3 +251,18 @@ def one_length_of_prompts_is_silent(answer: Json, request: ServedRequest) -> Non
     if 1_300 <= sum(len(str(message.get("content"))) for message in request.payload["messages"]) <= 1_500:
         for choice in answer.get("choices") or ():
             choice["message"]["content"] = ""
+
+
+def _count_plain_ones(response: Json, request: ServedRequest) -> None:
+    usage = response.get("usage") or {}
+    details = usage.get("prompt_tokens_details")
+    if isinstance(details, dict) and usage["prompt_tokens"] >= LONG_PROMPT:
+        details["cached_tokens"] = 0 if request.payload.get("stream") else usage["prompt_tokens"] // 2
+
+
+cached_uncounted_in_streams = envelope_fault(
+    "cached-uncounted-in-streams",
+    _count_plain_ones,
+    "Cached tokens of long prompts are counted in plain answers only.",
+    applies_to=requires_check("usage.cached-in-streams"),
+)

@@ -1,24 +1,14 @@
-"""Checks of finish reasons: whether they agree with how the answer ended."""
+"""Limits of an answer: what they cut off ends with "length", and nothing else does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
-from conformance.judge.answer_fields import FINISH_REASONS, choices_of
-from conformance.judge.applicability import (
-    ANSWER,
-    PLAIN_ANSWER,
-    STOPPED_BY_TEXT,
-    STREAMED_ANSWER,
-    UNENDING,
-    in_scenario,
-    why_unanswered,
-)
+from conformance.judge.applicability import ANSWER, UNENDING, in_scenario, why_unanswered
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, STREAMED_CUTS, completion_count, requested_limit
 from openapi.schema.quantity import format_quantity
-from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +17,7 @@ if TYPE_CHECKING:
 
 FEW_CHARACTERS = 8  # a few characters less may be part of the last token
 VERY_SHORT = 2  # tokens; every server's own limit is higher
+UNLIMITED = ("unlimited", "nulled")
 
 
 @check("finish.null-limits-nothing", on=in_scenario("max_tokens-null-accepted"))
@@ -48,7 +39,7 @@ def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[F
 @series("finish.unlimited-goes-on", scenario="length-without-a-limit")
 def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Without max_tokens, or with null, a greedy answer is not shorter than with a limit of 100: no other limit
-    replaces it.
+    replaces it, nor that of an earlier request.
 
     The stream is left where it is as long as the limited answer. Only a complete one, which the server ended, is
     compared. If it ends with "stop", two ends may be almost equally likely, so other greedy answers must repeat.
@@ -60,6 +51,8 @@ def an_answer_without_a_limit_goes_on(exchanges: Mapping[str, Exchange], context
         raise NotObserved(reason)
     text = _text_of(limited)
     for name, exchange in exchanges.items():
+        if name not in UNLIMITED:
+            continue
         failure = exchange.failure
         if exchange.response is not None and failure is not None and failure.kind == "disconnected-by-us":
             continue
@@ -78,15 +71,6 @@ def _text_of(exchange: Exchange) -> str:
     """Return the reasoning and the text of an answer, without part of a character at its end."""
     whole = "".join(choice.reasoning + choice.content for choice in exchange.choices.values())
     return whole.strip().rstrip("\ufffd")
-
-
-@check("finish.reason-known", on=PLAIN_ANSWER)
-def reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice of a plain answer ends with a documented reason: stop, length or tool_calls."""
-    for index in exchange.choices:
-        found = exchange.finish_reason(index)
-        if found not in FINISH_REASONS:
-            yield Finding(f"/choices/{index}/finish_reason", " or ".join(FINISH_REASONS), repr(found))
 
 
 @check("finish.length-when-cut", on=UNENDING)
@@ -116,76 +100,6 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
         yield Finding("/choices/0/finish_reason", expected, f"length after {format_quantity(found, 'token')}")
 
 
-@check("finish.stop-when-stopped", on=STOPPED_BY_TEXT)
-def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice that a stop string ends has the reason "stop", streamed and plain."""
-    stop = exchange.request_json.get("stop")
-    for index, choice in exchange.choices.items():
-        found = choice.finish_reason
-        absent = not any(text in choice.content for text in ([stop] if isinstance(stop, str) else stop or ()))
-        if found == "length" and absent and _has_reached_limit(exchange):
-            raise NotExercised("the greedy answer did not repeat, and reached its limit before the stop string")
-        if found != "stop":
-            yield Finding(f"/choices/{index}/finish_reason", "stop", repr(found))
-
-
-@relation("finish.stop-when-stream-stopped", over=("baseline", "stopped-streamed"), unmet=why_unanswered)
-def reason_is_stop_after_a_streamed_stop_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A stream that ends where its stop string is in the unstopped answer has the reason "stop".
-
-    The end is the evidence, because streams of many servers have no usage.
-    """
-    whole, streamed = exchanges["baseline"].content() or "", exchanges["stopped-streamed"]
-    stop = streamed.request_json.get("stop")
-    if not isinstance(stop, str) or streamed.content() not in (
-        whole[: whole.find(stop)],
-        whole[: whole.find(stop) + len(stop)],
-    ):
-        raise NotExercised("the stream does not end with its stop string")
-    if streamed.finish_reason() != "stop":
-        yield Finding("/stopped-streamed/choices/0/finish_reason", "stop", repr(streamed.finish_reason()))
-
-
-def _has_reached_limit(exchange: Exchange) -> bool:
-    """Tell whether the choices of an answer have as many tokens as the request allows."""
-    return completion_count(exchange) >= requested_limit(exchange) * len(exchange.choices)
-
-
-@check("finish.tool-calls-when-called", on=ANSWER)
-def tool_calls_means_that_a_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that ends with "tool_calls" calls a tool."""
-    ended = [index for index in exchange.choices if exchange.finish_reason(index) == "tool_calls"]
-    if not ended:
-        raise NotExercised("the answer did not end with tool_calls")
-    for index in ended:
-        if not exchange.choices[index].tool_calls:
-            yield Finding(f"/choices/{index}", "a tool call", "none, although the reason is tool_calls")
-
-
-@relation("finish.streamed-as-plain", over=("plain", "streamed"), unmet=why_unanswered)
-def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same greedy request ends for the same reason, streamed and plain.
-
-    Answers that call tools have a requirement of their own for streams.
-    """
-    plain, streamed = exchanges["plain"], exchanges["streamed"]
-    if any(choice.tool_calls for exchange in (plain, streamed) for choice in exchange.choices.values()):
-        raise NotExercised("a tool is called")
-    if plain.content() != streamed.content():
-        raise NotExercised("the texts differ, so their finish reasons may differ")
-    if plain.finish_reason() != streamed.finish_reason():
-        yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))
-
-
-@check("finish.reason-given", on=PLAIN_ANSWER)
-def every_choice_says_why_it_ended(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice of a plain answer has a finish reason that is a string and not empty."""
-    for at, choice in enumerate(choices_of(exchange)):
-        found = choice.get("finish_reason")
-        if not isinstance(found, str) or not found:
-            yield Finding(f"/choices/{at}/finish_reason", "a reason", repr(found))
-
-
 @relation("finish.length-when-more-follows", over=LIMITED_STEPS, unmet=why_unanswered)
 def reason_is_length_when_more_would_follow(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An answer that a small max_tokens cuts off, although the same greedy answer continues, ends with "length"."""
@@ -208,63 +122,6 @@ def _cut_with_another_reason(exchanges: Mapping[str, Exchange]) -> Iterator[Find
         found = exchanges[name].finish_reason()
         if len(text) < len(whole) and found != "length":
             yield Finding(f"/{name}/choices/0/finish_reason", "length", repr(found))
-
-
-@relation("finish.stop-when-ended", over=("whole", "roomy"), unmet=why_unanswered)
-def reason_is_stop_when_the_model_ends(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer that stays the same with a greater max_tokens has ended by itself, with "stop"."""
-    whole, roomy = exchanges["whole"], exchanges["roomy"]
-    if whole.content() != roomy.content() or completion_count(whole) >= requested_limit(whole):
-        raise NotExercised("the answer may not have ended by itself")
-    for name, exchange in exchanges.items():
-        if exchange.finish_reason() != "stop":
-            yield Finding(f"/{name}/choices/0/finish_reason", "stop", repr(exchange.finish_reason()))
-
-
-@check("finish.calls-end-with-tool-calls", on=PLAIN_ANSWER)
-def a_called_tool_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A plain answer that calls a tool, and is not cut off, ends with "tool_calls".
-
-    If one function is forced by name, OpenAI's own service ends with "stop"; then both reasons are allowed.
-    """
-    yield from _calls_with_another_reason(exchange)
-
-
-@check("finish.streamed-calls-end-with-tool-calls", on=STREAMED_ANSWER)
-def a_streamed_call_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A streamed answer that calls a tool, and is not cut off, ends with "tool_calls", as a plain answer does.
-
-    Tables of streams may list fewer reasons than those of plain answers, so this is a requirement of its own.
-    """
-    yield from _calls_with_another_reason(exchange)
-
-
-def _calls_with_another_reason(exchange: Exchange) -> Iterator[Finding]:
-    calling = [index for index, choice in exchange.choices.items() if choice.tool_calls]
-    sent: Any = exchange.request_json
-    if not calling or not isinstance(sent, dict) or isinstance(sent.get("tool_choice"), dict):
-        raise NotExercised("no tool is called, or one is forced by name")
-    for index in calling:
-        found = exchange.finish_reason(index)
-        if found not in ("tool_calls", "length"):
-            yield Finding(f"/choices/{index}/finish_reason", "tool_calls", repr(found))
-
-
-@check("finish.length-when-call-cut", on=in_scenario("tool-choices", "cut*"))
-def a_cut_call_ends_with_length(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A tool call whose arguments max_tokens has cut off ends with "length", so that no client executes it."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
-    cut = [
-        index
-        for index, choice in exchange.choices.items()
-        if any(read_json(call.arguments).error for call in choice.tool_calls)
-    ]
-    if not cut or completion_count(exchange) < requested_limit(exchange):
-        raise NotExercised("no tool call was cut off")
-    for index in cut:
-        if exchange.finish_reason(index) != "length":
-            yield Finding(f"/choices/{index}/finish_reason", "length", repr(exchange.finish_reason(index)))
 
 
 @relation(

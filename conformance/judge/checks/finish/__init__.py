@@ -1,0 +1,1 @@
+"""Finish reasons: whether they agree with how the answer ended."""

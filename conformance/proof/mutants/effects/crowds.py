@@ -1,0 +1,19 @@
+"""Mutants of effects that are lost next to everything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import edit_every_choice
+from conformance.proof.editing.streams import edit_choices
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("effects.kept-in-crowds")
+def scores_are_lost_in_crowds(exchange: Exchange) -> Exchange:
+    """Next to many other parameters log-probabilities are left out."""
+    edit = edit_choices if exchange.is_stream else edit_every_choice
+    return edit(exchange, lambda choice: choice.update(logprobs=None))

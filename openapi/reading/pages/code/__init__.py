@@ -1,0 +1,1 @@
+"""Read blocks of code that state parameters: TypeScript types, and request objects with comments."""
