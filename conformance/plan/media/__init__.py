@@ -22,6 +22,7 @@ TYPES: Final = {
     "jpg": ("image", "image/jpeg"),
     "png": ("image", "image/png"),
     "gif": ("image", "image/gif"),
+    "webp": ("image", "image/webp"),
     "mp4": ("video", "video/mp4"),
     "avi": ("video", "video/x-msvideo"),
     "wmv": ("video", "video/x-ms-wmv"),

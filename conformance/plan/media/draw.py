@@ -210,6 +210,7 @@ def main() -> None:
         "hidden-blue.png": draw_hidden("blue"),
         "red.png": draw_image("red", "PNG"),
         "red.gif": draw_image("red", "GIF"),
+        "red.webp": draw_image("red", "WEBP"),
         "renamed.jpg": draw_image("red", "PNG"),
         "tiny.png": draw_tiny(),
         "animated.gif": draw_animation(),

@@ -138,6 +138,12 @@ def each_image_is_counted(exchanges: Mapping[str, Exchange], context: Context) -
     yield from expect_more_tokens(exchanges, context)
 
 
+@relation("media.other-formats-counted", over=("format-png", "format-others"))
+def images_of_other_formats_are_counted(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A WebP and a GIF, if they are accepted, add more to prompt_tokens than one PNG of their size: both are read."""
+    yield from expect_more_tokens(exchanges, context)
+
+
 @relation("media.streamed-as-plain", over=("image-red", "image-red-streamed"))
 def streamed_answer_is_the_plain_one(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The same greedy request about an image has the same answer streamed."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DECODER = json.JSONDecoder()
 BLANKS = " \t\r\n"
+DEEPEST = 8
+"""Levels of a schema that are read; one may contain itself."""
 LONGEST_ESCAPE = 12
 """Characters of the escape sequence of a character that has two code units."""
 INCOMPLETE = re.compile("[\ud800-\udbff\ufffd]+$")
@@ -56,6 +58,52 @@ def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]
     """
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and an answer", reason)
+
+
+@check("tools.integers-have-no-fraction", on=OFFERED)
+def integers_are_written_without_a_fraction(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An argument of a strict function whose schema allows only integers is written without a point or an exponent.
+
+    Clients in typed languages do not read 5.0 as an integer, although a schema does not tell it from 5.
+    """
+    functions = {name: item for name, item in offered_functions(exchange).items() if item.get("strict")}
+    judged = False
+    for where, call in find_calls(exchange):
+        schema = functions.get(call.name, {}).get("parameters")
+        reading = read_json(call.arguments or "")
+        known = schema.get("properties") if isinstance(schema, dict) else None
+        if reading.error or not isinstance(reading.value, dict) or not isinstance(known, dict):
+            continue
+        whole = {name: value for name, value in reading.value.items() if _is_whole(known.get(name), schema)}
+        judged = judged or bool(whole)
+        for name, value in whole.items():
+            if isinstance(value, float):
+                yield Finding(f"{where}/function/arguments/{name}", "digits only", repr(value))
+    if not judged:
+        raise NotExercised("no call of a strict function has an argument that is an integer")
+
+
+def _is_whole(schema: Any, root: Any) -> bool:
+    """Return whether the numbers that a schema allows are integers by each of its parts."""
+    return set(_list_number_types(schema, root)) == {"integer"}
+
+
+def _list_number_types(schema: Any, root: Any, depth: int = 0) -> Iterator[str]:
+    """Yield "integer" or "number" for each part of a schema that allows such values."""
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        return
+    if isinstance(schema.get("$ref"), str):
+        found = root
+        for part in schema["$ref"].removeprefix("#").strip("/").split("/"):
+            found = found.get(part) if isinstance(found, dict) and part else found
+        yield from _list_number_types(found, root, depth + 1)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for part in schema.get(keyword, ()):
+            yield from _list_number_types(part, root, depth + 1)
+    types = schema.get("type", ())
+    yield from (kind for kind in ([types] if isinstance(types, str) else types) if kind in ("integer", "number"))
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    yield from ("integer" if type(value) is int else "number" for value in values if type(value) in (int, float))
 
 
 def _problems(arguments: str, schema: dict[str, Any]) -> Iterator[str]:

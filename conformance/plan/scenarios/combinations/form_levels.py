@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 STRENGTHS: Final = (Keyword.MAY, Keyword.SHOULD, Keyword.MUST)
-NULLS: Final = ("type:null", "=null")
+NULLS: Final = (("type:null",), ("=null",))
 MEDIA: Final = "media"
 IMAGE: Final = "image"
 USER: Final = "user"
+INSTRUCTIONS: Final = frozenset(("system", "developer"))
+"""Roles of which a conversation has one message, because templates may refuse more."""
 
 
 def find_level(parameter: Parameter, form: Form, pointer: str, forms: SchemaForms) -> Keyword:
@@ -29,18 +31,24 @@ def find_level(parameter: Parameter, form: Form, pointer: str, forms: SchemaForm
     in messages of the user, and a server what a mere id refers to.
     """
     path = list(_walk(form, pointer, forms))
-    refers = any(_is_reference(schema) for schema in path) and form[-1] not in NULLS
+    refers = any(_is_reference(schema) for schema in path) and form[-1:] not in NULLS
     is_media = parameter.capability == MEDIA or any(schema.get("x-capability") == MEDIA for schema in path)
     if refers or (is_media and not _is_image_of_user(path)):
         return Keyword.MAY
     is_inside = any(step.startswith((".", ITEM)) for step in form)
-    is_null = not is_inside and form[-1] in NULLS
+    is_null = not is_inside and form[-1:] in NULLS
     levels = [parameter.null.keyword if is_null else parameter.acceptance("enum")]
-    if form[-1].startswith("=") and not is_null:
+    if form and form[-1].startswith("=") and not is_null:
         levels += [probe.keyword for probe in parameter.probes if probe.expect == "accept" and not is_inside]
     if is_inside or parameter.lacking:
         levels.append(Keyword.SHOULD)
     return min(levels, key=STRENGTHS.index)
+
+
+def is_instruction_in_one_text(form: Form, pointer: str, forms: SchemaForms) -> bool:
+    """Return whether a form leads to the text of instructions that is not in parts."""
+    roles = {_role(schema) for schema in _walk(form, pointer, forms)}
+    return bool(roles & INSTRUCTIONS) and ITEM not in form[1:] and any(step.startswith(".content") for step in form)
 
 
 def _walk(form: Form, pointer: str, forms: SchemaForms) -> Iterator[Schema]:

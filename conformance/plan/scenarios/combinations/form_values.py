@@ -12,6 +12,18 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.media import HOST, TYPES, read_media
+from conformance.plan.scenarios.combinations.leaf_values import (
+    SCHEMA as PARAMETERS,
+)
+from conformance.plan.scenarios.combinations.leaf_values import (
+    UNUSUAL,
+    find_target,
+    is_open,
+    list_entry_names,
+    write_entries,
+    write_items,
+    write_leaf,
+)
 from conformance.plan.scenarios.combinations.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
 from conformance.plan.scenarios.combinations.tasks import CODE, WEATHER
 
@@ -33,6 +45,7 @@ DOCUMENT: Final = (
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 )
 NAMES: Final[Mapping[str, Any]] = {
+    "role": "user",
     "content": "Hello!",
     "text": "Hello!",
     "id": "call00001",
@@ -94,17 +107,52 @@ class FormValues:
         self._forms = forms
 
     def write(self, pointer: str, form: Form, around: str = "", name: str = "") -> Iterator[Any]:
-        """Yield valid values that have the form, simple ones first. around, name: of the field that has the value."""
+        """Yield valid values that have the form, simple ones first. around, name: of the field that has the value.
+
+        A form whose last step is UNUSUAL leads to unusual values.
+        """
         pointer, schema = self._forms.resolve(pointer)
+        plain = form[:-1] if form[-1:] == (UNUSUAL,) else form
         for value in self._write(pointer, schema, form, around, name):
-            if self._forms.is_valid(pointer, value) and (not form or form in self._forms.find_forms(pointer, value)):
+            if self._forms.is_valid(pointer, value) and (not plain or plain in self._forms.find_forms(pointer, value)):
                 yield value
+
+    def list_targets(self, pointer: str, around: str, name: str, seen: frozenset[str] = frozenset()) -> Iterator[Form]:
+        """Yield the forms that lead to leaves with unusual values, and to lists and objects of such."""
+        pointer, schema = self._forms.resolve(pointer)
+        if pointer in seen:
+            return
+        step = find_target(schema, pointer, self._forms.resolve)
+        is_text = step is not None and is_open(name, has_blocks=any(_list_blocks(around, name)))
+        if is_text or name == PARAMETERS:
+            yield ()
+        elif step is None:
+            for step, inner in list_inner(schema, pointer):
+                outer, own = (name, step[1:]) if step.startswith(".") else (around, name)
+                yield from ((step, *form) for form in self.list_targets(inner, outer, own, seen | {pointer}))
+
+    def _unusual(self, pointer: str, schema: Schema, around: str, name: str) -> Iterator[Any]:
+        def is_valid(value: Any) -> bool:
+            return self._forms.is_valid(pointer, value)
+
+        inner = dict(list_inner(schema, pointer))
+        step = find_target(schema, pointer, self._forms.resolve)
+        if step == ITEM:
+            yield from write_items(schema, self._forms.resolve(inner[ITEM])[1], name, is_valid)
+        elif step == OTHER_FIELD:
+            yield from write_entries(self._forms.resolve(inner[OTHER_FIELD])[1], name, is_valid)
+        else:
+            yield from write_leaf(schema, name, is_valid, inside=bool(around))
 
     def _write(self, pointer: str, schema: Schema, form: Form, around: str, name: str) -> Iterator[Any]:
         if not form:
             yield from self._simple(pointer, schema, around, name)
             return
-        yield from _list_blocks(around, name)
+        if form == (UNUSUAL,):
+            yield from self._unusual(pointer, schema, around, name)
+            return
+        if form[-1] != UNUSUAL:
+            yield from _list_blocks(around, name)
         step, rest = form[0], form[1:]
         inner = dict(list_inner(schema, pointer)).get(step, "")
         if step.startswith("="):
@@ -123,7 +171,10 @@ class FormValues:
         elif step == ITEM:
             yield from ([item] for item in self.write(inner, rest, around, name))
         elif step == OTHER_FIELD:
-            yield from ({"chatproof": value} for value in self.write(inner, rest, name, "chatproof"))
+            for value in self.write(inner, rest, name, "chatproof"):
+                entries = ({key: value} for key in list_entry_names(rest) if form[-1] == UNUSUAL)
+                plain = {"chatproof": value}
+                yield next((entry for entry in entries if self._forms.is_valid(pointer, entry)), plain)
         else:
             for value in self.write(inner, rest, name, step[1:]):
                 yield from self._object(pointer, schema, {step[1:]: value}, name)

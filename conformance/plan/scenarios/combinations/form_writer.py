@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.plan.media import HOST
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.plan.scenarios.combinations.conversations import arrange
-from conformance.plan.scenarios.combinations.form_levels import find_level
+from conformance.plan.scenarios.combinations.form_levels import (
+    INSTRUCTIONS,
+    STRENGTHS,
+    find_level,
+    is_instruction_in_one_text,
+)
 from conformance.plan.scenarios.combinations.form_values import FormValues
+from conformance.plan.scenarios.combinations.leaf_values import UNUSUAL
 from conformance.plan.scenarios.combinations.schema_forms import SchemaForms
 from conformance.plan.scenarios.combinations.tasks import WEATHER, list_supported
 from openapi.contract.contract import ABSENT, Keyword
@@ -39,24 +45,36 @@ AROUND: Final[Mapping[str, tuple[Body, ...]]] = {
 }
 """What must be sent together with a parameter, the first that the contract allows."""
 EXCLUSIVE: Final = frozenset(
-    ("response_format", "structured_outputs", "tools", "tool_choice", "functions", "function_call")
+    (
+        *("response_format", "structured_outputs", "allowed_token_ids"),
+        *("tools", "tool_choice", "functions", "function_call"),
+    )
 )
 """Parameters of which a request has one, because each decides what the model writes."""
 OFFERS: Final = frozenset(("tools", "functions"))
-INSTRUCTIONS: Final = frozenset(("system", "developer"))
-"""Roles of which a conversation has one message, because templates may refuse more."""
+NAMING: Final = frozenset(("tool_choice", "function_call"))
+"""Parameters whose strings name something that another one has."""
 ELSEWHERE: Final = frozenset(("model", "stream"))
 """Parameters that every request has, or that decide the kind of every answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormValue:
-    """A value of a parameter, the forms for which it is sent, and how binding it is that it is accepted."""
+    """A value of a parameter, the forms for which it is sent, and how binding it is that it is accepted.
+
+    leaves: the unusual values in it, as JSON, each with the form that leads to it.
+    """
 
     parameter: str
     value: Any
     forms: frozenset[Form]
     keyword: Keyword
+    leaves: frozenset[tuple[Form, str]] = frozenset()
+
+    def contains(self, other: FormValue) -> bool:
+        """Return whether this value is sent for all for which another one is."""
+        same = self.parameter == other.parameter and self.keyword == other.keyword
+        return same and other.forms <= self.forms and other.leaves <= self.leaves
 
 
 class FormWriter:
@@ -95,6 +113,28 @@ class FormWriter:
                 waiting = dict.fromkeys(item for item in waiting if item not in found)
                 if value is not ABSENT:
                     yield FormValue(name, value, frozenset(found), self.level(name, form))
+
+    def write_unusual(self) -> Iterator[FormValue]:
+        """Yield a value for each unusual value of a leaf that should be accepted, as far as the contract allows it."""
+        for name in self.names:
+            pointer = _point_at(name)
+            forms = dict.fromkeys(self._values.list_targets(pointer, "", name)) if name not in NAMING else {}
+            for form in forms:
+                level = min(self.level(name, form), Keyword.SHOULD, key=STRENGTHS.index)
+                sent = level is Keyword.SHOULD and not is_instruction_in_one_text(form, pointer, self.forms)
+                for value in self._write(name, (*form, UNUSUAL)) if sent else ():
+                    found = self._find_leaves(name, form, value)
+                    yield FormValue(name, value, frozenset(), level, found)
+
+    def keeps(self, merged: Any, value: FormValue) -> bool:
+        """Return whether a merged value of the parameter has all forms and unusual values of this one."""
+        if not value.forms <= self.find_forms(value.parameter, merged):
+            return False
+        return all((form, leaf) in self._find_leaves(value.parameter, form, merged) for form, leaf in value.leaves)
+
+    def _find_leaves(self, name: str, form: Form, value: Any) -> frozenset[tuple[Form, str]]:
+        found = self.forms.find_values(_point_at(name), form, value)
+        return frozenset((form, json.dumps(leaf, sort_keys=True)) for leaf in found)
 
     def complete(self, fields: Body) -> Body | None:
         """Return a body with the fields and what they need; None if not every server must accept it."""
@@ -141,10 +181,12 @@ class FormWriter:
 def _tell_apart(offered: Sequence[Body]) -> list[Body]:
     """Return tools or functions of which each has a name of its own."""
     told: list[Body] = []
+    names: set[str] = set()
     for number, item in enumerate(offered, 1):
         kind = next((kind for kind in ("function", "custom") if isinstance(item.get(kind), dict)), None)
         inner = item if kind is None else item[kind]
-        named = {**inner, "name": f"{inner['name']}_{number}"} if number > 1 else inner
+        named = {**inner, "name": f"{inner['name']}_{number}"} if inner["name"] in names else inner
+        names.add(inner["name"])
         told.append(named if kind is None else {**item, kind: named})
     return told
 

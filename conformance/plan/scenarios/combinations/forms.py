@@ -9,6 +9,7 @@ requests of their own, which may be refused.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.form_writer import FormValue, find_writer
@@ -32,7 +33,7 @@ SUMMARY: Final = "forms of values that no other request has are accepted togethe
 def generate(others: Iterable[Scenario], contract: Contract) -> tuple[Scenario, ...]:
     """Return the requests with several forms each, and those with one form for the case that these are refused."""
     writer = find_writer(contract)
-    values = tuple(writer.write_all(_list_absent(others, writer)))
+    values = (*writer.write_all(_list_absent(others, writer)), *writer.write_unusual())
     packs = list(_pack(_merge(values, writer), writer))
     return tuple(
         scenario for number, pack in enumerate(packs, 1) for scenario in _scenarios(number, pack, values, writer)
@@ -81,9 +82,10 @@ def _merge(values: Iterable[FormValue], writer: FormWriter) -> list[FormValue]:
         for at, other in enumerate(merged):
             if (other.parameter, other.keyword) == (value.parameter, value.keyword):
                 both, forms = merge(other.value, value.value), other.forms | value.forms
+                joined = replace(value, value=both, forms=forms, leaves=other.leaves | value.leaves)
                 fits = both is not None and writer.complete({value.parameter: both}) is not None
-                if fits and forms <= writer.find_forms(value.parameter, both):
-                    merged[at] = FormValue(value.parameter, both, forms, value.keyword)
+                if fits and writer.keeps(both, joined):
+                    merged[at] = joined
                     break
         else:
             merged.append(value)
@@ -111,7 +113,7 @@ def _scenarios(
 ) -> Iterator[Scenario]:
     """Yield the request with all values of a pack, and one for each of the values that are merged in them."""
     packed = {value.parameter: value for value in pack}
-    alone = [value for value in values if (item := packed.get(value.parameter)) and value.forms <= item.forms]
+    alone = [value for value in values if (item := packed.get(value.parameter)) and item.contains(value)]
     streams = len(alone) > 1 and number % 2 == 0
     subjects = [_subject(value, writer) for value in alone]
     keyword = Keyword.SHOULD if pack[0].keyword is not Keyword.MAY else Keyword.MAY
@@ -130,7 +132,9 @@ def _scenarios(
     step = _step(fields, writer, keyword, streams=streams)
     yield Scenario(identity, SUMMARY, (step,), subject=together, also=tuple(subjects))
     for value, subject in zip(alone, subjects, strict=True):
-        name = f"form-{_name(value.parameter, _find_main(value))}"
+        number = values.index(value) + 1
+        suffix = f"-unusual-{number}" if value.leaves else ""
+        name = f"form-{_name(value.parameter, _find_main(value))}{suffix}"
         step = _step({value.parameter: value.value}, writer, value.keyword, streams=streams)
         yield Scenario(name, subject.summary, (step,), subject=subject, unless_answered=identity)
 
@@ -144,11 +148,14 @@ def _step(fields: Body, writer: FormWriter, keyword: Keyword, *, streams: bool) 
 
 def _find_main(value: FormValue) -> Form:
     """Return the form after which a value is named."""
-    return min(value.forms, key=lambda form: (-len(form), form))
+    forms = value.forms or {form for form, _ in value.leaves}
+    return min(forms, key=lambda form: (-len(form), form))
 
 
 def _subject(value: FormValue, writer: FormWriter) -> Subject:
     parameter = writer.contract.parameters[value.parameter]
+    main = "".join(_find_main(value))
+    described = f"a value with {main}" if not value.leaves else f"an unusual value of {main or value.parameter}"
     part = "form" if value.keyword is Keyword.MUST else f"form-{value.keyword.lower()}"
     return Subject(
         requirement=f"parameters.{value.parameter}.{part}",
@@ -156,7 +163,7 @@ def _subject(value: FormValue, writer: FormWriter) -> Subject:
         parameter=value.parameter,
         keyword=value.keyword,
         source=parameter.source,
-        summary=f"{value.parameter}: a value with {''.join(_find_main(value))} is accepted",
+        summary=f"{value.parameter}: {described} is accepted",
         value=value.value,
         expect="accept",
         interpretation=parameter.interpretation,

@@ -77,6 +77,16 @@ class SchemaForms:
             self._known[key] = frozenset(self._find(pointer, value))
         return self._known[key]
 
+    def find_values(self, pointer: str, form: Form, value: Any) -> Iterator[Any]:
+        """Yield the parts of a valid value to which a form leads."""
+        pointer, schema = self.resolve(pointer)
+        inner = dict(list_inner(schema, pointer)).get(form[0]) if form else None
+        if inner is None:
+            yield value
+            return
+        for part in self._take(form[0], inner, schema, value):
+            yield from self.find_values(inner, form[1:], part)
+
     def _find(self, pointer: str, value: Any) -> Iterator[Form]:
         pointer, schema = self.resolve(pointer)
         if any(type(value) is type(known) and value == known for known in schema.get("enum", ())):

@@ -55,6 +55,12 @@ NOTES: Final = (
         "See https://example.org/shop/items?colour=green&size=xl#reviews",
         grows=True,
     ),
+    TextKind(
+        "data-url",
+        "Icon data:image/png;base64,iVBORw0KGgo=",
+        "Icon data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+        grows=True,
+    ),
     TextKind("key", "Key sk-proj-a1B2c3D4e5F6g7H8", "Key sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6", grows=True),
     TextKind(
         "path",
@@ -64,7 +70,7 @@ NOTES: Final = (
         rare=True,
     ),
     TextKind("entities", "Rock & roll, a < b", "Rock &amp; roll, a &lt; b"),
-    TextKind("percent-encoding", "Salt%26pepper", "Salt&pepper"),
+    TextKind("percent-encoding", "Salt%26pepper", "Salt&pepper", rare=True),
     TextKind("percent", "100%% wool", "100% wool", rare=True),
     TextKind("dollars", "My $$5 note", "My $5 note", rare=True),
     TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>"),
@@ -74,7 +80,7 @@ NOTES: Final = (
     TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread", rare=True),
     TextKind("emphasis", "**Loud** and `low`", "Loud and low", rare=True),
     TextKind("indentation", "for all:\n        sing", "for all:\n    sing"),
-    TextKind("joined-lines", "early\nlate", "early late"),
+    TextKind("joined-lines", "early\nlate", "early late", rare=True),
     TextKind("carriage-return", "up\r\ndown", "up\ndown"),
     TextKind("empty-lines", "sun\n\n\n\nmoon", "sun\n\nmoon", rare=True),
     TextKind("emoji", "Flight \U0001f680", "Flight \U0001f6f8", rare=True),
@@ -84,7 +90,7 @@ NOTES: Final = (
     TextKind("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", "Tokyo 20", rare=True),
     TextKind("invisible", "ho\u200btel", "hotel", rare=True),
     TextKind("non-breaking", "5\u00a0km", "5 km", rare=True),
-    TextKind("quotes", "\u201csoft\u201d", '"soft"', rare=True),
+    TextKind("quotes", "\u201csoft\u201d", '"soft"'),
     TextKind(
         "account", "Send it to NO9386011117947", "Send it to MT84MALT011000012345MTLCAST001S", grows=True, rare=True
     ),
@@ -98,12 +104,12 @@ NOTES: Final = (
     TextKind("tab", "left\tright", "left    right", rare=True),
     TextKind("repeated", "soooooooooo", "soooo", rare=True),
     TextKind("long-word", f"{LONG_WORD}x1", f"{LONG_WORD}q7", rare=True),
+    TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?"),
     TextKind("case", "HELLO World", "hello world", rare=True),
 )
 RISKY: Final = (
     TextKind("control", "be\u0007ep", "beep", rare=True),
     TextKind("swearword", "damn it", "crap it", rare=True),
-    TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?"),
     TextKind("end-of-thoughts", "red </think> sun", "blue </think> sun", rare=True),
 )
 KINDS: Final = {"notes": NOTES, "risky": RISKY}
@@ -132,7 +138,8 @@ def _list_messages(contract: Contract) -> Iterator[Step]:
         sent = kinds if fields and fields.keys() & TOLD.keys() else [kind for kind in kinds if kind.grows]
         if fields is None or not sent:
             continue
-        yield Step(name, body={**_write_notes(kinds), **fields}, expect="either")
+        rare = all(kind.rare for kind in sent)
+        yield Step(name, body={**_write_notes(kinds), **fields}, expect="either", thorough=rare)
         for kind in sent:
             body = {**_write_notes(kinds, kind), **fields}
             yield Step(f"{name}{OTHER}{kind.name}", body=body, expect="either", thorough=kind.rare)

@@ -22,6 +22,7 @@ FORGOTTEN = one_answer("media.history-kept", "Images of earlier turns are droppe
 FIRST_UNREAD = unread("media.every-image-read", "The first of three images is not read.", "images-three*")
 IMAGE_UNCOUNTED = uncounted("media.image-counted", "The tokens of an image are not counted.")
 SECOND_UNCOUNTED = uncounted("media.each-image-counted", "The tokens of a second image are not counted.")
+OTHERS_UNCOUNTED = uncounted("media.other-formats-counted", "The tokens of a WebP and a GIF are not counted.")
 
 
 @mutant("media.colours-as-shown", steps="images-three")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
-from conformance.proof.mutants.tools.calls import with_arguments
+from conformance.proof.mutants.tools.calls import edit_calls, with_arguments
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+
+WHOLE: Final = re.compile(r"([:\[,] ?-?[0-9]+)(?=[,}\]])")
 
 
 @mutant("tools.arguments-fit-schema")
@@ -22,3 +25,15 @@ def arguments_are_of_no_parameter(exchange: Exchange) -> Exchange:
 def usual_schemas_are_refused(exchange: Exchange) -> Exchange:
     """A function whose parameters have usual keywords is refused."""
     return refuse(exchange, 400)
+
+
+@mutant("tools.integers-have-no-fraction")
+def integers_have_a_fraction(exchange: Exchange) -> Exchange:
+    """The whole numbers in the arguments of a call have a point and a zero."""
+
+    def edit(call: dict[str, Any]) -> None:
+        function = call.get("function") or {}
+        if isinstance(function.get("arguments"), str):
+            function["arguments"] = WHOLE.sub(r"\1.0", function["arguments"])
+
+    return edit_calls(exchange, edit)

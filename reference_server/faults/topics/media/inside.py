@@ -216,6 +216,20 @@ plain_answers_extended = media_fault(
 )
 
 
+def _drop_animations(request: ServedRequest) -> None:
+    """Skip GIF files, of which some decoders know none."""
+    lost = [part for part, location in media_parts(request) if location.startswith("data:image/gif")]
+    edit_parts(request, lambda _, parts: [part for part in parts if part not in lost])
+
+
+animations_dropped = media_fault(
+    "media-gifs-dropped",
+    "Images of the type GIF are dropped silently.",
+    request=_drop_animations,
+    applies_to=takes("other-formats-counted"),
+)
+
+
 def _show_hidden(request: ServedRequest) -> None:
     """Forget the transparency of images as many decoders do that convert them to RGB."""
     for part, location in list(media_parts(request)):

@@ -49,6 +49,11 @@ integers_as_strings = _value_fault(
     lambda value: str(value) if type(value) is int else value,
     "Integers in arguments are strings.",
 )
+integers_as_doubles = _value_fault(
+    "call-integers-as-doubles",
+    lambda value: float(value) if type(value) is int else value,
+    "Integers in arguments have a point and a zero.",
+)
 numbers_rounded = _value_fault(
     "call-numbers-rounded",
     lambda value: int(value) if isinstance(value, float) else value,
