@@ -18,7 +18,6 @@ from reference_server.tests.blind.steps import (
     ask,
     call,
     form,
-    tool,
 )
 from reference_server.tests.blind.tenth_requests import closed, drawn
 from reference_server.tests.blind.twelfth_requests import THINKING
@@ -40,7 +39,7 @@ HELLO: dict[str, Any] = {"role": "assistant", "content": "Hello!"}
 RULE = {"role": "system", "content": "You always answer with a number."}
 HELLO_IN_PARTS = {"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}
 RAIN = [*RESULT[:2], {**RESULT[2], "content": "Rain and 5 degrees."}]
-TWO = {"n": 2, "temperature": 0.5, "seed": 5}
+TWO: dict[str, Any] = {"n": 2, "temperature": 0.5, "seed": 5}
 
 REQUESTS: dict[str, list[Step]] = {
     "null-strictness-refused": [call(renamed("get_weather", strict=None))],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.blind.recipes import messages_of, refusing, when
 from reference_server.faults.blind.tool_recipes import calls_of, functions_of
+from reference_server.faults.blind.validity import NO_TOOL, allows
 from reference_server.faults.decorators import has_parameters, hooked_fault
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ required_choices_lost_after_results = when(
     "A tool_choice that demands a call has no effect if the last message is the result of a tool.",
     _demands_call_after_result,
     _leave_choice,
-    applies_to=has_parameters("tools", "chat_template_kwargs"),
+    applies_to=allows(tools=[NO_TOOL], tool_choice="required"),
 )
 names_that_continue_another_cut = hooked_fault(
     "names-that-continue-another-cut",

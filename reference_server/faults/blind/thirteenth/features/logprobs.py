@@ -29,7 +29,7 @@ streamed_scores_one_chunk_late = hooked_fault(
     "streamed-scores-one-chunk-late",
     "Log-probabilities in a stream are in the chunk after that of their token.",
     chunk=_delay,
-    applies_to=has_parameters("logprobs"),
+    applies_to=has_parameters("top_logprobs"),
 )
 later_choices_lack_scores = choice_fault(
     "later-choices-lack-scores",

@@ -31,7 +31,7 @@ def _thinks_with_tools(sent: Json) -> bool:
 
 cut_thoughts_end_with_stop = hooked_fault(
     "cut-thoughts-end-with-stop",
-    "If the token limit cuts the reasoning, so that there is no content, the finish reason is stop.",
+    "An answer that the token limit cuts within its reasoning has the finish reason stop.",
     answer=_say_stop,
     chunk=_say_stop,
     applies_to=has_parameters("chat_template_kwargs"),
