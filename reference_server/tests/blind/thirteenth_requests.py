@@ -75,7 +75,7 @@ REQUESTS: dict[str, list[Step]] = {
     "penalties-count-the-last-answer": [ask(STORY, frequency_penalty=1.0, max_tokens=30)] * 2,
     "late-streams-lose-their-first-piece": [[STREAM, ask(STORY, stream=True, max_tokens=30)]],
     "leaving-ends-equal-requests": [
-        [{**ask(STORY, stream=True, max_tokens=60, ignore_eos=True), **left} for left in ({"LEAVE": True}, {})]
+        [{**ask(STORY, stream=True, max_tokens=400, ignore_eos=True), **left} for left in ({"LEAVE": True}, {})]
     ],
     "first-end-ends-all-choices": [{**SEVERAL, "temperature": 1.5, "n": 4, "max_tokens": 60}],
     "streams-of-one-token-are-empty": [ask(stream=True, max_tokens=1)],
