@@ -93,7 +93,8 @@ class FaultRouter:
             await send({"type": "http.response.body", "body": b"unknown dialect or fault"})
             return
         CURRENT.set(server.engine)
-        await server.app({**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}, receive, send)
+        raw_path = b"/" + (scope.get("raw_path") or scope["path"].encode()).split(b"/", 3)[-1]
+        await server.app({**scope, "path": f"/{path}", "raw_path": raw_path}, receive, send)
 
     def _server(self, dialect: str, name: str) -> FaultyServer | None:
         if dialect.startswith(VARIANT) and name == FAULTLESS:

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import orjson
 import pytest
@@ -37,6 +38,8 @@ from reference_server.tests.blind import (
     tenth_variation_requests,
     third_requests,
     third_variation_requests,
+    thirteenth_requests,
+    thirteenth_variation_requests,
     twelfth_requests,
     twelfth_variation_requests,
     variation_requests,
@@ -58,6 +61,7 @@ REQUESTS = {
     "tenth": {**tenth_requests.REQUESTS, **tenth_variation_requests.REQUESTS},
     "eleventh": {**eleventh_requests.REQUESTS, **eleventh_variation_requests.REQUESTS},
     "twelfth": {**twelfth_requests.REQUESTS, **twelfth_variation_requests.REQUESTS},
+    "thirteenth": {**thirteenth_requests.REQUESTS, **thirteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -122,14 +126,16 @@ async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, An
     names = {"CAPITALS": own.upper() if own.upper() != own else own.lower(), "LAST": f"other/{own.rpartition('/')[2]}"}
     fields = {"model": names.get(fields.get("model", ""), fields.get("model", own)), **fields}
     fields["model"] = names.get(fields["model"], fields["model"])
-    paths = {"models": contract.models_path, "unknown": "/v1/unknown"}
-    path = f"/{dialect}/{fault}{paths.get(step.get('PATH', ''), contract.path)}"
+    paths = {"models": contract.models_path, "model": f"{contract.models_path}/{own}", "unknown": "/v1/unknown"}
+    below = paths.get(step.get("PATH", ""), contract.path)
+    path = f"/{dialect}/{fault}{below}"
+    encoded = below if step.get("PATH") != "model" else f"{contract.models_path}/{quote(own, safe='')}"
     given = {"content-type": "application/json", "authorization": f"Bearer {KEY}", **step.get("HEADERS", {})}
     scope = {
         "type": "http",
         "method": step.get("METHOD", "POST"),
         "path": path,
-        "raw_path": path.encode(),
+        "raw_path": f"/{dialect}/{fault}{encoded}".encode(),
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
         "client": ("127.0.0.1", 7),

@@ -1,10 +1,10 @@
 """What the requests to the blind faults are made of.
 
 A step is one request, or a list of requests that are sent at the same time. The names of fields in capitals are not
-part of the body: HEADERS, PATH (models or unknown), METHOD, BODY (in place of the fields), LEAVE (after the first
-event), SLOWLY (the body arrives late), ESCAPED (non-ASCII characters of the body are escaped), TIMED (note whether the
-answer takes long), PATIENCE (seconds), CACHED (compare cached_tokens), IDS (compare the number of different ids),
-CALL_IDS (compare the number and the form of the ids of calls).
+part of the body: HEADERS, PATH (models, model or unknown), METHOD, BODY (in place of the fields), LEAVE (after the
+first event), SLOWLY (the body arrives late), ESCAPED (non-ASCII characters of the body are escaped), TIMED (note
+whether the answer takes long), PATIENCE (seconds), CACHED (compare cached_tokens), IDS (compare the number of different
+ids), CALL_IDS (compare the number and the form of the ids of calls).
 """
 
 from __future__ import annotations
