@@ -11,20 +11,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+INPUT_FIELDS: Final[Mapping[str, str]] = {"function": "arguments", "custom": "input"}
+"""Field of the input of a call, by the kind of tool, which is also the name of the object with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One accumulated tool call. `ids`, `types` and `names` are all non-empty values in the order sent.
 
-    `index` is the index that was sent, or the position in the list if none was.
+    `index` is the index that was sent, or the position in the list if none was. `kind` is that of the tool, "function"
+    or "custom", by the object that the call has. `arguments` of a custom tool are its input.
     """
 
     index: int
+    kind: str
     ids: tuple[str, ...]
     types: tuple[str, ...]
     names: tuple[str, ...]
@@ -32,7 +37,7 @@ class ToolCall:
 
     @property
     def name(self) -> str:
-        """The function name as clients accumulate it: all parts joined."""
+        """The name of the tool as clients accumulate it: all parts joined."""
         return "".join(self.names)
 
 
@@ -127,25 +132,33 @@ class ChoiceAccumulator:
 
 class _CallAccumulator:
     def __init__(self) -> None:
+        self._kind = "function"
         self._ids: list[str] = []
         self._types: list[str] = []
         self._names: list[str] = []
         self._arguments: list[str] = []
 
     def add(self, call: dict[str, Any]) -> None:
-        function = call.get("function")
-        fields = function if isinstance(function, dict) else {}
+        self._kind = kind_of_call(call) or self._kind
+        tool = call.get(self._kind)
+        fields = tool if isinstance(tool, dict) else {}
         for values, value in (
             (self._ids, call.get("id")),
             (self._types, call.get("type")),
             (self._names, fields.get("name")),
-            (self._arguments, fields.get("arguments")),
+            (self._arguments, fields.get(INPUT_FIELDS[self._kind])),
         ):
             if text := nonempty(value):
                 values.append(text)
 
     def result(self, index: int) -> ToolCall:
-        return ToolCall(index, tuple(self._ids), tuple(self._types), tuple(self._names), "".join(self._arguments))
+        ids, types, names = tuple(self._ids), tuple(self._types), tuple(self._names)
+        return ToolCall(index, self._kind, ids, types, names, "".join(self._arguments))
+
+
+def kind_of_call(call: Mapping[str, Any]) -> str | None:
+    """Return the kind of the tool that a call, or a piece of one, has an object for: "function" or "custom"."""
+    return next((kind for kind in INPUT_FIELDS if isinstance(call.get(kind), dict)), None)
 
 
 def accumulate_answer(answer: object) -> dict[int, AccumulatedChoice]:

@@ -8,6 +8,7 @@ from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.answer_fields import choices_of, possible_roles, requested_choices
 from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, at_temperature_0, not_generated
 from openapi.schema.quantity import format_quantity
+from openapi.stream.accumulated_choice import INPUT_FIELDS, kind_of_call
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ def content_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("answer.tool-calls-well-formed", on=PLAIN_ANSWER)
 def tool_calls_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Tool calls, if any, have an id, the type "function", a name, and arguments that are a string of JSON.
+    """Tool calls, if any, have an id, the type of their tool, a name, and arguments that are a string of JSON.
 
-    Absent, null and an empty list all mean that no tool is called. Arguments that the length limit cut off may be
-    incomplete.
+    A call of a custom tool has any string as its input. Absent, null and an empty list all mean that no tool is called.
+    Arguments that the length limit cut off may be incomplete.
     """
     for index, choice in enumerate(choices_of(exchange)):
         message = choice.get("message")
@@ -107,19 +108,21 @@ def tool_calls_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Findi
 
 def _call_findings(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
     """Yield a finding for each part of a tool call that is missing or has the wrong type."""
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(function, dict):
+    kind = kind_of_call(call) if isinstance(call, dict) else None
+    if not isinstance(call, dict) or kind is None:
         yield Finding(where, "an object with a function", repr(call)[:80])
         return
+    tool, field = call[kind], INPUT_FIELDS[kind]
     if not isinstance(call.get("id"), str) or not call["id"]:
         yield Finding(f"{where}/id", "a string", repr(call.get("id")))
-    if call.get("type") != "function":
-        yield Finding(f"{where}/type", "function", repr(call.get("type")))
-    if not isinstance(function.get("name"), str) or not function["name"]:
-        yield Finding(f"{where}/function/name", "a string", repr(function.get("name")))
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str) or (read_json(arguments).error and not cut):
-        yield Finding(f"{where}/function/arguments", "a string of JSON", repr(arguments)[:80])
+    if call.get("type") != kind:
+        yield Finding(f"{where}/type", kind, repr(call.get("type")))
+    if not isinstance(tool.get("name"), str) or not tool["name"]:
+        yield Finding(f"{where}/{kind}/name", "a string", repr(tool.get("name")))
+    text = tool.get(field)
+    if not isinstance(text, str) or (kind == "function" and read_json(text).error and not cut):
+        expected = "a string of JSON" if kind == "function" else "a string"
+        yield Finding(f"{where}/{kind}/{field}", expected, repr(text)[:80])
 
 
 @check("answer.text-well-encoded", on=at_temperature_0(not_generated(PLAIN_ANSWER)))

@@ -10,8 +10,8 @@ import jsonschema_rs
 
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import in_scenario, why_unanswered
-from conformance.judge.checks.tools.calls import find_calls, offered_functions
-from conformance.judge.checks.tools.choice import OFFERED
+from conformance.judge.checks.tools.calls import complete_calls, find_calls, offered_functions
+from conformance.judge.checks.tools.choice import OFFERED, require_answer
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import read_json
 
@@ -81,6 +81,20 @@ def integers_are_written_without_a_fraction(exchange: Exchange, _: Context) -> I
                 yield Finding(f"{where}/function/arguments/{name}", "digits only", repr(value))
     if not judged:
         raise NotExercised("no call of a strict function has an argument that is an integer")
+
+
+@check("tools.custom-input-fits-grammar", on=in_scenario("custom-tools", "*-grammar"))
+def input_of_a_custom_tool_fits_its_grammar(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The input of a custom tool whose format is a regular expression matches it."""
+    require_answer(exchange, context)
+    formats = [tool["custom"].get("format") for tool in exchange.request_json["tools"] if "custom" in tool]
+    pattern = next(given["grammar"]["definition"] for given in formats if given)
+    calls = [(where, call) for where, call in complete_calls(exchange) if call.kind == "custom"]
+    if not calls:
+        raise NotExercised("no custom tool is called")
+    for where, call in calls:
+        if not re.fullmatch(pattern, call.arguments):
+            yield Finding(f"{where}/custom/input", f"a text that matches {pattern}", repr(call.arguments)[:120])
 
 
 def _is_whole(schema: Any, root: Any) -> bool:

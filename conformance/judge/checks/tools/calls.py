@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import STREAMED_ANSWER, why_unanswered
 from conformance.judge.checks.tools.choice import OFFERED, with_tools
-from openapi.stream.accumulated_choice import is_index
+from openapi.stream.accumulated_choice import INPUT_FIELDS, is_index, kind_of_call
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def find_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     return calls
 
 
-def _complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
+def complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     """Return (path, call) for every complete tool call: the last one of a choice that was cut off may not be complete.
 
     Raises NotExercised if no call is complete.
@@ -56,20 +56,32 @@ def offered_functions(exchange: Exchange) -> dict[str, dict[str, Any]]:
     return {function["name"]: function for function in functions if isinstance(function, dict) and "name" in function}
 
 
+def _offered_kinds(exchange: Exchange) -> dict[str, set[str]]:
+    """Return the kinds of the tools that the request offers or its tool_choice names, by name."""
+    choice = exchange.request_json.get("tool_choice")
+    kinds: dict[str, set[str]] = {}
+    for tool in (*(exchange.request_json.get("tools") or ()), choice):
+        kind = kind_of_call(tool) if isinstance(tool, dict) else None
+        if kind is not None and isinstance(tool[kind].get("name"), str):
+            kinds.setdefault(tool[kind]["name"], set()).add(kind)
+    return kinds
+
+
 @check("tools.name-offered", on=OFFERED)
 def called_name_is_one_of_those_offered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The name of every call is exactly one that the request offers, or names in tool_choice."""
-    offered, choice = offered_functions(exchange), exchange.request_json.get("tool_choice")
-    named = choice.get("function") if isinstance(choice, dict) else None
-    for where, call in _complete_calls(exchange):
-        if call.name not in offered and not (isinstance(named, dict) and named.get("name") == call.name):
-            yield Finding(f"{where}/function/name", " or ".join(offered)[:200], repr(call.name)[:120])
+    offered = _offered_kinds(exchange)
+    for where, call in complete_calls(exchange):
+        if call.name not in offered:
+            yield Finding(f"{where}/{call.kind}/name", " or ".join(offered)[:200], repr(call.name)[:120])
 
 
 @check("tools.arguments-are-an-object", on=OFFERED)
 def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The arguments of every complete call are a string with one JSON object."""
-    for where, call in _complete_calls(exchange):
+    """The arguments of every complete call of a function are a string with one JSON object."""
+    for where, call in complete_calls(exchange):
+        if call.kind != "function":
+            continue
         reading = read_json(call.arguments or "")
         if reading.error or not isinstance(reading.value, dict):
             yield Finding(f"{where}/function/arguments", "one JSON object", repr(call.arguments)[:200])
@@ -111,11 +123,13 @@ def ids_of_calls_differ(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 
 @check("tools.type-function", on=OFFERED)
-def type_of_a_call_is_function(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every call has the type "function"."""
+def type_of_a_call_is_that_of_its_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every call has the type of the tool that it calls: "function", or "custom" with the `input` of a custom tool."""
+    offered = _offered_kinds(exchange)
     for where, call in find_calls(exchange):
-        if set(call.types) != {"function"}:
-            yield Finding(f"{where}/type", "function", f"{list(call.types)}"[:80])
+        kinds = offered.get(call.name, {"function"})
+        if call.kind not in kinds or set(call.types) != {call.kind}:
+            yield Finding(f"{where}/type", " or ".join(sorted(kinds)), f"{[call.kind, *call.types]}"[:80])
 
 
 def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
@@ -181,13 +195,14 @@ def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[
     """The name of a call comes with the first piece of its arguments, or earlier."""
     named: set[tuple[int, str]] = set()
     for where, choice, piece in _pieces(exchange):
-        function = piece.get("function")
-        function = function if isinstance(function, dict) else {}
+        kind = kind_of_call(piece) or "function"
+        tool, field = piece.get(kind), INPUT_FIELDS[kind]
+        tool = tool if isinstance(tool, dict) else {}
         key = (choice, repr(piece.get("index")))
-        if function.get("name"):
+        if tool.get("name"):
             named.add(key)
-        if function.get("arguments") and key not in named:
-            yield Finding(f"{where}/function/arguments", "the name first", repr(function["arguments"])[:80])
+        if tool.get(field) and key not in named:
+            yield Finding(f"{where}/{kind}/{field}", "the name first", repr(tool[field])[:80])
             return
 
 
@@ -198,8 +213,8 @@ def names_and_ids_in_pieces_are_not_empty(exchange: Exchange, _: Context) -> Ite
     Clients that replace what they know by what a piece has would lose the name and the id of the call.
     """
     for where, _choice, piece in _pieces(exchange):
-        function = piece.get("function")
-        for path, holder, name in (("", piece, "id"), ("/function", function, "name")):
+        kind = kind_of_call(piece) or "function"
+        for path, holder, name in (("", piece, "id"), (f"/{kind}", piece.get(kind), "name")):
             if isinstance(holder, dict) and holder.get(name) == "":
                 yield Finding(f"{where}{path}/{name}", "null, or absent", "an empty string")
                 return

@@ -18,6 +18,7 @@ from conformance.judge.applicability import (
 )
 from conformance.plan.scenarios.combinations.crowds import CROWDS
 from conformance.plan.scenarios.combinations.tool_conversations import FUNCTIONS, HISTORY
+from openapi.stream.accumulated_choice import kind_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 BRACKETS: Final = frozenset("<[{|")
 LONG_PROSE: Final = 60
 """Characters of text after which a model that has to call a tool does not begin a call any more."""
-FORCED = ("tool-choices", "tool-schemas", "tools-without-parameters", FUNCTIONS)
+FORCED = ("custom-tools", "tool-choices", "tool-schemas", "tools-without-parameters", FUNCTIONS)
 """The scenarios whose requests force a call."""
 UNKNOWN = "unknown"
 """The step whose tool_choice names a function that is not offered."""
@@ -92,6 +93,14 @@ def _may_be_cut(choice: AccumulatedChoice) -> bool:
     return choice.finish_reason == "length" and not (prose and len(choice.content) >= LONG_PROSE)
 
 
+def require_answer(exchange: Exchange, context: Context) -> None:
+    """Raise NotObserved if a request is not answered, and NotExercised if it is refused and may be."""
+    if context.step.expect == "either" and exchange.status is not None and 400 <= exchange.status < 500:
+        raise NotExercised("this request may be refused")
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+
+
 def _may_force(identity: str) -> bool:
     return identity in FORCED or identity.startswith(CROWDS)
 
@@ -106,12 +115,12 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
-@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict) and "function" in choice))
-def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A tool_choice that names a function makes the model call this function and no other."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
-    required = exchange.request_json["tool_choice"]["function"]["name"]
+@check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict) and bool(kind_of_call(choice))))
+def named_tool_is_called(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A tool_choice that names a tool makes the model call this tool and no other."""
+    require_answer(exchange, context)
+    choice = exchange.request_json["tool_choice"]
+    required = choice[kind_of_call(choice)]["name"]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]
         if (not names and not _may_be_cut(choice)) or any(name != required for name in names):

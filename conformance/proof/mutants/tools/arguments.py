@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 WHOLE: Final = re.compile(r"([:\[,] ?-?[0-9]+)(?=[,}\]])")
 
 
+@mutant("tools.custom-input-fits-grammar")
+def input_has_another_form(exchange: Exchange) -> Exchange:
+    """The input of a custom tool is a text that its grammar forbids."""
+    return edit_calls(exchange, lambda call: call["custom"].update(input="A note"))
+
+
 @mutant("tools.arguments-fit-schema")
 def arguments_are_of_no_parameter(exchange: Exchange) -> Exchange:
     """The arguments of a call lack a required parameter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import choices_of, hooked_fault, message_of, requires_check
@@ -44,6 +45,36 @@ allowed_tools_forgotten = hooked_fault(
     "Any tool is called if tool_choice allows some of them.",
     request=_allow_everything,
     applies_to=requires_check("tools.allowed-are-called"),
+)
+
+
+def _forget_grammar(request: ServedRequest) -> None:
+    for tool in request.payload.get("tools") or ():
+        if isinstance(tool, dict) and isinstance(tool.get("custom"), dict):
+            tool["custom"].pop("format", None)
+
+
+grammar_of_custom_tool_forgotten = hooked_fault(
+    "grammar-of-custom-tool-ignored",
+    "The input of a custom tool has any form, whatever its grammar is.",
+    request=_forget_grammar,
+    applies_to=requires_check("tools.custom-input-fits-grammar"),
+)
+
+
+def _call_custom_as_functions(response: Json, _request: ServedRequest) -> None:
+    for choice in choices_of(response):
+        for call in message_of(choice).get("tool_calls") or ():
+            if custom := call.pop("custom", None):
+                call["type"] = "function"
+                call["function"] = {"name": custom["name"], "arguments": json.dumps({"input": custom["input"]})}
+
+
+custom_tools_called_as_functions = hooked_fault(
+    "custom-tools-called-as-functions",
+    "A custom tool is called like a function.",
+    answer=_call_custom_as_functions,
+    applies_to=requires_check("tools.custom-input-fits-grammar"),
 )
 
 
