@@ -21,7 +21,8 @@ def test_a_streamed_call_is_the_plain_one_whatever_kind_of_tool_it_calls(kind: s
     accumulator.add(0, {"tool_calls": [{"index": 0, **_call(kind, "write_note", "")}]}, None)
     for text in ("a", "", "bc"):
         accumulator.add(1, {"tool_calls": [{"index": 0, kind: {KINDS[kind]: text}}]}, None)
-    plain = accumulate_answer({"choices": [{"index": 0, "message": {"tool_calls": [_call(kind, "write_note", "abc")]}}]})
+    message = {"tool_calls": [_call(kind, "write_note", "abc")]}
+    plain = accumulate_answer({"choices": [{"index": 0, "message": message}]})
     expected = (ToolCall(0, kind, ("call-1",), (kind,), ("write_note",), "abc"),)
     assert expected == accumulator.result().tool_calls
     assert expected == plain[0].tool_calls

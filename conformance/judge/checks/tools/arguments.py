@@ -94,7 +94,7 @@ def input_of_a_custom_tool_fits_its_grammar(exchange: Exchange, context: Context
         raise NotExercised("no custom tool is called")
     for where, call in calls:
         if not re.fullmatch(pattern, call.arguments):
-            yield Finding(f"{where}/custom/input", f"a text that matches {pattern}", repr(call.arguments)[:120])
+            yield Finding(f"{where}/custom/input", f"a string that matches {pattern}", repr(call.arguments)[:120])
 
 
 def _is_whole(schema: Any, root: Any) -> bool:

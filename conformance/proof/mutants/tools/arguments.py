@@ -17,7 +17,7 @@ WHOLE: Final = re.compile(r"([:\[,] ?-?[0-9]+)(?=[,}\]])")
 
 @mutant("tools.custom-input-fits-grammar")
 def input_has_another_form(exchange: Exchange) -> Exchange:
-    """The input of a custom tool is a text that its grammar forbids."""
+    """The input of a custom tool is a string that its grammar forbids."""
     return edit_calls(exchange, lambda call: call["custom"].update(input="A note"))
 
 
