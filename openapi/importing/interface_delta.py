@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
 MODEL: Final = "model"
+UNIONS: Final = frozenset({"enum", "anyOf", "oneOf"})
 STATED, BY_ANALOGY = "MUST", "SHOULD"
 """The level of a fact that the document of a dialect states, and of one that only another document states."""
 SINGLE: Final = frozenset(
@@ -115,10 +116,13 @@ class InterfaceDelta:
 
     def _with_any_model(self, parameter: StatedParameter) -> StatedParameter:
         """Return the parameter that names the model without a list of models: which are served changes by the day."""
-        if not {"enum", "anyOf", "oneOf"} & set(parameter.schema):
+        if not UNIONS & set(parameter.schema):
             return parameter
         self.todos.append(Todo(parameter.name, parameter.place, "the list of models is left out", quoted=False))
-        return replace(parameter, schema={"type": "string"}, default=ABSENT)
+        fields = parameter.fields and tuple(
+            replace(field, keywords=field.keywords - UNIONS, values={"type": "string"}) for field in parameter.fields
+        )
+        return replace(parameter, schema={"type": "string"}, default=ABSENT, fields=fields)
 
     def _with_valid_default(self, parameter: StatedParameter) -> StatedParameter:
         default = parameter.default
