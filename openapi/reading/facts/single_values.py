@@ -40,7 +40,7 @@ def limit_single(by_subject: Mapping[str, Iterable[Statement]]) -> list[Statemen
 
 
 def move_to_elements(by_subject: dict[str, list[Statement]]) -> None:
-    """Let the listed values of a list be those of its elements: a list is none of `calm` and `lively` itself."""
+    """Let the listed values of a list be those of its elements: a list itself is not `calm`."""
     own = by_subject[""]
     types = {kind for item in own if item.attribute == "types" for kind in item.value}
     listed = [item for item in own if item.attribute == "enum" and not any(isinstance(one, list) for one in item.value)]
