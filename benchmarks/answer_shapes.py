@@ -1,4 +1,4 @@
-"""Answers of many shapes and of any size: long texts, many events, many tool calls, and bytes that are no answer."""
+"""Answers of many shapes and of any size: long texts, many events, many tool calls, and streams that are not valid."""
 
 from __future__ import annotations
 
