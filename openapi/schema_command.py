@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openapi.contract.file_schema import FILE_SCHEMA
+from openapi.contract.validation.file_schema import FILE_SCHEMA
 
 if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema

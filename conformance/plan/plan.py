@@ -221,7 +221,8 @@ def _assertions(contract: Contract, scenario: Scenario, demanded: _Demanded) -> 
         own_row = demanded.by_subject.get(subject.check) if subject is not None else None
         if own_row is not None and own_row[1].on.applies_to(scenario, step, contract):
             judging.append(own_row)
-        for _, check, row in sorted(judging, key=itemgetter(0)):
+        judging.sort(key=itemgetter(0))
+        for _, check, row in judging:
             if check.by_subject and subject is not None:
                 yield Assertion(check, scenario, step, _own_row(subject), subject.summary)
             elif not (is_pruned and _is_pruned(row, check, scenario, step)):

@@ -16,18 +16,24 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi.contract import loading
 from openapi.contract.authority import Authority
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
-from openapi.contract.consistency_check import check_interpretations, check_probes, check_references, check_requirements
+from openapi.contract.dialect_names import describe_missing, describe_names, list_all, list_names, names
 from openapi.contract.document import Document, documents, find_document
-from openapi.contract.file_schema import check_files
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.interpretations import Interpretation, parse_interpretations
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
-from openapi.contract.resolution import dialect_files, is_path, read, resolve, resolve_file, vendor_files
-from openapi.contract.schema_check import check_tree
-from openapi.contract.tree.installed import DIALECTS, find_file, list_installed
+from openapi.contract.resolution import dialect_files, is_path, resolve, resolve_file, vendor_files
+from openapi.contract.tree.installed import DIALECTS, find_file
 from openapi.contract.tree.removal import parameter_of
 from openapi.contract.tree.yaml_file import ContractError, locate_error
+from openapi.contract.validation.consistency_check import (
+    check_interpretations,
+    check_probes,
+    check_references,
+    check_requirements,
+)
+from openapi.contract.validation.file_schema import check_files
+from openapi.contract.validation.schema_check import check_tree
 from openapi.did_you_mean import suggest
 from openapi.schema.server_limits import apply_limits
 
@@ -158,25 +164,6 @@ class Contract:
         )
 
 
-def names() -> dict[str, str]:
-    """Map every name of a built-in dialect, its id and its aliases, to its id.
-
-    Raises ContractError if two dialects share a name.
-    """
-    ids = {dialect: dialect for dialect in dialect_files()}
-    for dialect, path in dialect_files().items():
-        for alias in read(path).get("aliases", ()):
-            if alias in ids:
-                raise ContractError(f"openapi/{path}: duplicate alias {alias!r}: dialect {ids[alias]} has this name")
-            ids[alias] = dialect
-    return ids
-
-
-def list_all() -> list[str]:
-    """Return the id of every dialect of this package: the built-in ones, then those imported from other vendors."""
-    return [*dict.fromkeys(names().values()), *vendor_files()]
-
-
 def load(name: str) -> Contract:
     """Return the contract of a dialect, always the same in one process.
 
@@ -199,27 +186,12 @@ def load(name: str) -> Contract:
     path = vendor_files().get(name) or find_file(DIALECTS, name)
     if path is not None:
         return load_file(path)
-    raise ContractError(f"unknown dialect {name!r}: expected {describe_names()}{suggest(name, _list_names())}")
+    raise ContractError(f"unknown dialect {name!r}: expected {describe_names()}{suggest(name, list_names())}")
 
 
 def name_of(contract: Contract) -> str:
     """Return the shortest name by which `load` finds a contract: its id, or the path of a file outside this package."""
     return contract.name if contract.is_built_in or contract.name in vendor_files() else contract.location
-
-
-def describe_names() -> str:
-    """Return what `load` accepts, for an error about a missing or unknown dialect."""
-    return f"the path of a .yaml file, or one of {', '.join(_list_names())}"
-
-
-def describe_missing() -> str:
-    """Return the error for a server without a dialect, and which dialect most servers claim to follow."""
-    hint = "a server that only says that it is OpenAI-compatible is judged by openai"
-    return f"missing --dialect: expected {describe_names()}; {hint}"
-
-
-def _list_names() -> list[str]:
-    return sorted({*names(), *vendor_files(), *list_installed(DIALECTS)})
 
 
 @cache

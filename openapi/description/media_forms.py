@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 Source = Literal["path", "data", "base64", "address"]
+KEPT: Final = 16
+"""Contracts whose forms are kept; a plan asks for them thousands of times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ class MediaForm:
         return {"type": self.part_type, **value}
 
 
-def media_forms(contract: Contract) -> dict[str, MediaForm]:
+@lru_cache(maxsize=KEPT)
+def media_forms(contract: Contract) -> Mapping[str, MediaForm]:
     """Return the forms of a contract by the type of their parts; empty if it has no media."""
     forms = [
         MediaForm(

@@ -12,22 +12,23 @@ from openapi.contract.resolution import SILENT_NULL
 from openapi.contract.tree.delta import identify_item
 from openapi.contract.tree.inheritance import make_absolute
 from openapi.contract.tree.probe_value import expand_value
+from openapi.importing.request_fields import has_field, list_request_steps
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences
 from openapi.importing.stated_places import StatedPlaces
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
-from openapi.schema.json_schema import dereference
 from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:
     from openapi.importing.interface import StatedInterface, StatedParameter
-    from openapi.schema.json_schema import Schema, Schemas
+    from openapi.schema.json_schema import Schema
 
 Tree = dict[str, Any]
 ROOTS: Final = (("answer", "ChatCompletion", "response"), ("chunk", "ChatCompletionChunk", "stream"))
 MODEL: Final = "model"
+UNIONS: Final = frozenset({"enum", "anyOf", "oneOf"})
 STATED, BY_ANALOGY = "MUST", "SHOULD"
 """The level of a fact that the document of a dialect states, and of one that only another document states."""
 SINGLE: Final = frozenset(
@@ -115,10 +116,13 @@ class InterfaceDelta:
 
     def _with_any_model(self, parameter: StatedParameter) -> StatedParameter:
         """Return the parameter that names the model without a list of models: which are served changes by the day."""
-        if not {"enum", "anyOf", "oneOf"} & set(parameter.schema):
+        if not UNIONS & set(parameter.schema):
             return parameter
         self.todos.append(Todo(parameter.name, parameter.place, "the list of models is left out", quoted=False))
-        return replace(parameter, schema={"type": "string"}, default=ABSENT)
+        fields = parameter.fields and tuple(
+            replace(field, keywords=field.keywords - UNIONS, values={"type": "string"}) for field in parameter.fields
+        )
+        return replace(parameter, schema={"type": "string"}, default=ABSENT, fields=fields)
 
     def _with_valid_default(self, parameter: StatedParameter) -> StatedParameter:
         default = parameter.default
@@ -254,11 +258,11 @@ class InterfaceDelta:
             if name not in kept:
                 self._remove(f"parameters/{name}")
         for name, row in self.tree.get("requirements").items():
-            parameter, *fields = _steps_below_request(row["source"])
+            parameter, *fields = list_request_steps(row["source"])
             stated = self._interface.parameters.get(parameter)
             if stated is None or "schema" in stated.silent or not fields:
                 continue
-            if not _has_field(stated.schema, fields, self._interface.schemas):
+            if not has_field(stated.schema, fields, self._interface.schemas):
                 self.tree.remove.append(f"requirements/{name}")
 
     def _list_statuses(self) -> None:
@@ -309,22 +313,3 @@ def _accepts(validator: jsonschema_rs.Validator, value: Any, nullable: bool | No
 def _is_settled_elsewhere(probe: Tree) -> bool:
     """Return whether a probe follows from more than the schema: from an interpretation, or from another document."""
     return bool({"interpretation", "source", "ground"} & set(probe)) or probe.get("level", "MUST") != "MUST"
-
-
-def _steps_below_request(source: str) -> list[str]:
-    """Return `messages`, `name` for a source such as `openai-api#request/messages/name`; one empty step otherwise."""
-    kind, *steps = source.partition("#")[2].split("/")
-    return steps if kind == "request" and steps else [""]
-
-
-def _has_field(schema: Schema, steps: list[str], schemas: Schemas) -> bool:
-    """Return whether a value of a schema, or an element of it, may have a field; unknown fields do not count."""
-    whole = dereference(schema, schemas)
-    inner = [branch for key in ("anyOf", "oneOf", "allOf") for branch in whole.get(key, ())]
-    inner += [whole["items"]] if isinstance(whole.get("items"), dict) else []
-    if not steps:
-        return True
-    fields = whole.get("properties", {})
-    if steps[0] in fields and _has_field(fields[steps[0]], steps[1:], schemas):
-        return True
-    return any(_has_field(branch, steps, schemas) for branch in inner)

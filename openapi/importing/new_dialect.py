@@ -12,6 +12,7 @@ from openapi.importing.dialect_text import DialectHead, write_dialect
 from openapi.importing.interface_delta import InterfaceDelta
 from openapi.importing.openapi_interface import is_description, read_interface
 from openapi.importing.page_interface import read_page_interface
+from openapi.importing.page_title import find_title
 from openapi.importing.source import parse_mapping
 from openapi.reading.answers.page_answers import read_answers
 from openapi.reading.answers.parameter_sentences import read_parameter_sentences
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from openapi.importing.source import SourceFile
 
 _BLOCK: Final = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<content>.*?)^(?P=fence)", re.MULTILINE | re.DOTALL)
-
-_TITLE: Final = re.compile(
-    r"^title:\s*[\"']?([^\n\"']+)|^\#{1,2}\s+([^\n]+)|<h1[^>]*>([^\0]*?)</h1>|<title>([^\0]*?)</title>", re.MULTILINE
-)
-MAX_TITLE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
         whole, passages = read_parameter_sentences(rows, find_passages(text, options.sections))
         facts = read_facts(whole, strict=False)
         answers = read_answers(text, rows, passages)
-        interface = read_page_interface(facts, answers, base, options.title or _page_title(text) or source.name, text)
+        interface = read_page_interface(facts, answers, base, options.title or find_title(text) or source.name, text)
         what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
     if options.partial:
         interface.mentioned |= set(base.parameters)
@@ -124,13 +120,6 @@ def _find_description(text: str) -> Mapping[str, Any] | None:
         if is_description(document):
             return document
     return None
-
-
-def _page_title(text: str) -> str:
-    """Return the first heading of a page of Markdown or HTML; empty if it has none."""
-    match = _TITLE.search(text)
-    words = next(filter(None, match.groups()), "") if match else ""
-    return " ".join(re.sub(r"<[^>]+>|[`*#]", "", words).split())[:MAX_TITLE]
 
 
 def _pin(source: SourceFile, options: ImportOptions, name: str, title: str, version: str) -> dict[str, Any]:

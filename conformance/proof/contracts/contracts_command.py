@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from functools import partial
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from conformance.proof.fault_host import RunningFaultHost
 
 CONCURRENT_VARIANTS: Final = 3
+COLLECTION: Final = (200_000, 20, 100)
+"""Thresholds of garbage collection: plans have some hundred thousand objects, which stay in use."""
 
 
 @click.command(name="contracts", context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,6 +49,7 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
 
     Exit codes: 0 all of that holds, 1 it does not, 2 usage error, 5 internal error.
     """
+    gc.set_threshold(*COLLECTION)
     console = Console(highlight=False)
     started_s = time.monotonic()
     try:

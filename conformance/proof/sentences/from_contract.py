@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.proof.sentences.deviation import Deviation, LiveFault
 from conformance.proof.sentences.edits import AnswerEdit
 from conformance.proof.sentences.outcomes import Outcome, is_same, make_outcome
+from conformance.proof.sentences.paths import find_paths, split_fact
+from conformance.proof.sentences.request_schemas import break_request_schema
+from openapi.schema.json_schema import dereference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from conformance.proof.recorded_run import RecordedRun
     from openapi.contract.contract import Contract, Parameter
-    from openapi.schema.json_schema import Schema
+    from openapi.schema.json_schema import Schema, Schemas
 
-SCHEMAS: Final = "#/components/schemas/"
 ROOTS: Final = {"ChatCompletion": False, "ChatCompletionChunk": True}
 BOUNDS: Final = ("minimum", "maximum")
 SAMPLES: Final[dict[str, Any]] = {"string": "text", "object": {"field": 1}, "array": ["item"], "number": 0.5}
-"""A value of each type, one of which is not allowed."""
+"""Values of four types, one of which is usually not allowed."""
 
 
 def derive(place: str, run: RecordedRun) -> list[Deviation | LiveFault]:
@@ -62,7 +64,8 @@ def _break_parameter(parameter: Parameter, fact: str) -> Iterator[Deviation | Li
             for value in values:
                 yield from _both(f"{name}: {rest}", _sends(name, value))
         case "schema":
-            yield make_outcome(f"{name} that violates its {rest} is answered", "answered", _violates(name, rest))
+            what = rest or "schema"
+            yield make_outcome(f"{name} that violates its {what} is answered", "answered", _violates(name, rest))
             if rest in BOUNDS:
                 bound = parameter.schema.get(rest)
                 yield make_outcome(f"{name}: {bound}, its {rest}, is refused", "refused", _sends_number(name, bound))
@@ -96,7 +99,7 @@ def _violates(name: str, keyword: str) -> Any:
         if not isinstance(body, dict) or name not in body:
             return False
         problems = run.validator.request_problems(body)
-        return any(problem.parameter == name and problem.keyword == last for problem in problems)
+        return any(problem.parameter == name and last in ("", problem.keyword) for problem in problems)
 
     return concerns
 
@@ -121,46 +124,50 @@ def _break_schema(rest: str, contract: Contract) -> Iterator[Deviation]:
     name, _, fact = rest.partition("/")
     answers = [(root, path) for root in ROOTS for path in find_paths(root, name, contract.schemas)]
     for root, path in answers:
-        for edit, summary in _edits(contract.schemas[name], path, fact):
+        for edit, summary in _edits(contract.schemas[name], path, fact, contract.schemas):
             yield _as_deviation(edit, summary, streamed=ROOTS[root])
     if not answers:
-        steps = fact.split("/")
-        yield make_outcome(f"{rest} is not enforced", "answered", _violates_at(steps[-2], steps[-1]))
+        yield from break_request_schema(name, fact, contract)
 
 
-def _violates_at(field: str, keyword: str) -> Any:
-    def concerns(body: Any, run: RecordedRun) -> bool:
-        problems = run.validator.request_problems(body) if isinstance(body, dict) else ()
-        if keyword == field or field == "required":  # a field that is missing is reported at its parent
-            return any(problem.keyword == "required" and keyword in problem.message for problem in problems)
-        return any(problem.where.endswith(f"/{field}") and problem.keyword == keyword for problem in problems)
-
-    return concerns
-
-
-def _edits(schema: Schema, path: str, fact: str) -> Iterator[tuple[AnswerEdit, str]]:
-    kind, _, rest = fact.partition("/")
-    prefix = f"{path}/" if path else ""
-    if kind == "required":
-        yield AnswerEdit({"remove": [prefix + rest]}), f"{prefix}{rest} is missing"
-    elif kind == "type":
-        yield AnswerEdit({"set": {path: "text"}}), f"{path} is a string"
-    elif kind == "properties":
-        field, _, keyword = rest.partition("/")
-        if keyword in ("", "type", "enum", "const"):
-            value = _wrong_value(schema["properties"][field])
-            yield AnswerEdit({"set": {prefix + field: value}}), f"{prefix}{field} is {value!r}"
+def _edits(schema: Schema, path: str, fact: str, schemas: Schemas) -> Iterator[tuple[AnswerEdit, str]]:
+    fields, keyword = split_fact(fact)
+    place = "/".join([path, *fields]).strip("/")
+    if keyword == "required":
+        yield AnswerEdit({"remove": [place]}), f"{place} is missing"
+    elif keyword in ("", "type", "enum", "const"):
+        described = _schema_of(schema, fields, schemas)
+        value = None if described is None else _wrong_value(described, schemas)
+        if value is not None:
+            yield AnswerEdit({"set": {place: value}}), f"{place} is {value!r}"
 
 
-def _wrong_value(schema: Schema) -> Any:
-    """Return a value of a type that a schema does not allow."""
-    types = schema.get("type", [])
-    allowed = {types} if isinstance(types, str) else set(types)
-    if "$ref" in schema:
-        allowed.add("object")
+def _schema_of(schema: Schema, fields: Sequence[str], schemas: Schemas) -> Schema | None:
+    """Return the schema of a field, through references; None if it is in a branch of a union."""
+    for field in fields:
+        holder = dereference(schema, schemas)
+        found = holder.get("items") if field == "*" else holder.get("properties", {}).get(field)
+        if found is None:
+            return None
+        schema = found
+    return schema
+
+
+def _wrong_value(schema: Schema, schemas: Schemas) -> Any:
+    """Return a value of a type that a schema does not allow; None if it allows all of them."""
+    allowed = _allowed_types(schema, schemas)
     if "integer" in allowed and "number" not in allowed:
         return SAMPLES["number"]
-    return next(value for kind, value in SAMPLES.items() if kind not in allowed)
+    return next((value for kind, value in SAMPLES.items() if kind not in allowed), None)
+
+
+def _allowed_types(schema: Schema, schemas: Schemas) -> frozenset[str]:
+    schema = dereference(schema, schemas)
+    if types := schema.get("type"):
+        return frozenset([types] if isinstance(types, str) else types)
+    if branches := [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+        return frozenset().union(*(_allowed_types(branch, schemas) for branch in branches))
+    return frozenset() if schema.keys() & {"const", "enum"} else frozenset(SAMPLES)
 
 
 def _as_deviation(edit: AnswerEdit, summary: str, *, streamed: bool) -> Deviation:
@@ -170,27 +177,3 @@ def _as_deviation(edit: AnswerEdit, summary: str, *, streamed: bool) -> Deviatio
         return edit.apply(exchange)
 
     return Deviation(summary, "stream" if streamed else "plain", change)
-
-
-def find_paths(root: str, name: str, schemas: Any) -> list[str]:
-    """Return where a schema occurs in the answers of another one, for example `choices/*/message`."""
-    if root == name:
-        return [""]
-    return sorted(set(_find_paths(schemas.get(root, {}), name, schemas, "", frozenset({root}))))
-
-
-def _find_paths(schema: Any, name: str, schemas: Any, path: str, seen: frozenset[str]) -> Iterator[str]:
-    if not isinstance(schema, dict):
-        return
-    if target := str(schema.get("$ref", "")).removeprefix(SCHEMAS):
-        if target == name:
-            yield path
-        elif target not in seen:
-            yield from _find_paths(schemas.get(target, {}), name, schemas, path, seen | {target})
-    for field, inner in schema.get("properties", {}).items():
-        yield from _find_paths(inner, name, schemas, f"{path}/{field}".strip("/"), seen)
-    if "items" in schema:
-        yield from _find_paths(schema["items"], name, schemas, f"{path}/*".strip("/"), seen)
-    for key in ("anyOf", "oneOf", "allOf"):
-        for inner in schema.get(key, ()):
-            yield from _find_paths(inner, name, schemas, path, seen)

@@ -164,6 +164,9 @@ def test_a_dialect_with_removals_judges_its_own_server_without_a_finding_and_its
     result = chatproof("dialect", "check", path, "--depth", "quick", "--report", "json=results.json")
     assert ["conformant", 0, 0] == [result.results["verdict"], *map(result.results["counts"].get, ("FAIL", "WARN"))]
     assert (1, True) == (result.code, "own.greets has no counterexample: add a function with @mutant" in result.stdout)
+    last = result.stdout.strip().splitlines()[-1]
+    assert last.startswith("own: not ok: "), last
+    assert "own.greets has no counterexample" in last
 
 
 def test_the_commands_for_a_finding_at_the_embedded_server_say_how_to_start_it_again(
@@ -173,6 +176,7 @@ def test_the_commands_for_a_finding_at_the_embedded_server_say_how_to_start_it_a
     path = write(Path(), add=wrong, extends="deepseek")
     result = chatproof("dialect", "check", path, "--depth", "quick")
     lines = [line.strip() for line in result.stdout.splitlines()]
+    assert "own: not ok: stream.chunks-fit-schema is WARN" == lines[-1]
     (serve,) = [line for line in lines if line.startswith("chatproof serve ")]
     (key,) = [line for line in lines if line.startswith("export API_KEY=")]
     context = command.make_context("serve", shlex.split(serve)[2:])

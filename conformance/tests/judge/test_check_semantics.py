@@ -12,7 +12,7 @@ import pytest
 from conformance.check import Finding
 from conformance.judge.acceptance import is_accepted, is_refused
 from conformance.judge.checks.errors.response import TRACES
-from conformance.proof.editing.answers import edit_answer, edit_text
+from conformance.proof.editing.answers import edit_answer
 from conformance.proof.editing.logprobs import alternative
 from conformance.proof.editing.responses import accept, dump, refuse, with_body, with_header, with_status
 from conformance.proof.editing.streams import edit_frames
@@ -35,12 +35,6 @@ def judged(good: Good, identity: str, key: tuple[str, str], changed: Exchange) -
     ]
     (found,) = good.judge({key: changed}, [assertion])
     return found
-
-
-@pytest.fixture
-def mindie(read_good: Callable[[str], Good]) -> Good:
-    """The recorded run of MindIE 2.3."""
-    return read_good("mindie-2.3")
 
 
 ERROR_IN_PLACE_OF_TEXT = b'{"choices": [{"index": 0, "message": {"content": ""}}], "err_msg": "no"}'
@@ -171,73 +165,6 @@ def test_a_404_for_get_needs_no_allow_header(mindie: Good) -> None:
     hidden = with_header(with_status(mindie.exchanges[key], 404), "allow", None)
     assert not judged(mindie, "http.get-refused", key, hidden).findings
     assert not judged(mindie, "http.allow-header", key, hidden).applies
-
-
-def stopped(good: Good, step: str, text: str) -> dict[tuple[str, str], Exchange]:
-    """Return the stop-text scenario with another text in one answer."""
-    exchange = good.exchanges["stop-text", step]
-    if not exchange.is_stream:
-        return {("stop-text", step): edit_text(exchange, lambda _: text)}
-    texts = iter([text])
-
-    def rewrite(frames: list[Any]) -> list[Any]:
-        return [
-            frame.edited(lambda chunk: chunk["choices"][0]["delta"].update(content=next(texts, "")))
-            if (frame.chunk or {}).get("choices")
-            else frame
-            for frame in frames
-        ]
-
-    return {("stop-text", step): edit_frames(exchange, rewrite)}
-
-
-def judge_stop(good: Good, identity: str, changed: dict[tuple[str, str], Exchange]) -> str:
-    """Judge a changed answer with a check of stop strings: found, fits or diverged."""
-    (assertion,) = good.of(identity, "stop-text")
-    (judgement,) = good.judge(changed, [assertion])
-    assert judgement.error is None
-    return "found" if judgement.findings else "fits" if judgement.unobserved is None else "diverged"
-
-
-@pytest.mark.parametrize("step", ["stopped", "stopped-streamed"])
-def test_a_leak_is_distinguished_from_a_diverging_answer(mindie: Good, step: str) -> None:
-    whole = mindie.exchanges["stop-text", "baseline"].content() or ""
-    stop = mindie.exchanges["stop-text", step].request_json["stop"]
-    until = whole[: whole.find(stop)]
-    for text, expected in (
-        (until, "fits"),
-        (until + stop[0], "found"),
-        (until + stop, "found"),
-        (whole, "found"),
-        (until[:-1], "found"),
-        ("", "found"),
-        (f"{until[:3]}#{until[3:]}", "diverged"),
-        ("Certainly!", "diverged"),
-    ):
-        assert expected == judge_stop(mindie, "stop.cut-where-it-starts", stopped(mindie, step, text)), text
-
-
-def test_a_leak_is_reported_although_another_answer_diverges(mindie: Good) -> None:
-    whole = mindie.exchanges["stop-text", "baseline"].content() or ""
-    changed = {**stopped(mindie, "stopped", "Certainly!"), **stopped(mindie, "stopped-streamed", whole)}
-    assert judge_stop(mindie, "stop.cut-where-it-starts", changed) == "found"
-
-
-def test_an_included_stop_string_ends_the_answer(mindie: Good) -> None:
-    whole = mindie.exchanges["stop-text", "baseline"].content() or ""
-    stop = mindie.exchanges["stop-text", "included"].request_json["stop"]
-    until = whole[: whole.find(stop)]
-    for text, expected in (
-        (until + stop, "fits"),
-        (until, "found"),
-        (until + stop[:-1], "found"),
-        (whole, "found"),
-        (f"{until}{stop} and more", "found"),
-        (f"{until}#", "found"),
-        ("Certainly!", "diverged"),
-    ):
-        found = judge_stop(mindie, "stop.included-on-request", stopped(mindie, "included", text))
-        assert expected == found, text
 
 
 def test_a_limit_reached_before_the_stop_string_is_not_reported(mindie: Good) -> None:

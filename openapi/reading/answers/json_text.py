@@ -43,7 +43,7 @@ def read_block(text: str) -> Iterator[JsonText]:
     """Yield the JSON values of a block of code; nothing for code of another kind, such as a command."""
     events = [match["data"].strip() for match in _EVENT.finditer(text)]
     if events:
-        yield from (_parse(data, is_event=True) for data in events if data != DONE)
+        yield from (_parse(_blank_comments(data), is_event=True) for data in events if data != DONE)
         return
     head = _HEAD.match(text) or _STATUS_LINE.match(text)
     status = int(head["status"]) if head else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
-from openapi.reading.facts.single_values import limit_single
+from openapi.reading.facts.single_values import limit_single, move_to_elements
 from openapi.reading.grammar.clauses import ParsedText, join
 from openapi.reading.grammar.interval import meet, same_values
 from openapi.reading.grammar.quantities.amounts import settle_amounts
@@ -159,6 +159,7 @@ def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
         if any(statement is item for item in misplaced):
             continue
         by_subject.setdefault(statement.at, []).append(statement)
+    move_to_elements(by_subject)
     by_subject[""] += limit_single(by_subject)
     facts = []
     for at, stated in by_subject.items():

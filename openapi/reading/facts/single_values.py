@@ -1,4 +1,4 @@
-"""Limit a single value like the elements of a list of it: `two sequences of up to 32 characters each`.
+"""Tell what is stated about a list from what is stated about its elements: `two sequences of up to 32 characters each`.
 
 A parameter that is a string or a list of strings has one sequence if it is a string. Words about elements, entries or
 a list are about the list alone.
@@ -37,3 +37,13 @@ def limit_single(by_subject: Mapping[str, Iterable[Statement]]) -> list[Statemen
         and _ONE.search(f"{counted} {item.text}")
         and not _LIST.search(f"{counted} {item.text}")
     ]
+
+
+def move_to_elements(by_subject: dict[str, list[Statement]]) -> None:
+    """Let the listed values of a list be those of its elements: a list itself is not `calm`."""
+    own = by_subject[""]
+    types = {kind for item in own if item.attribute == "types" for kind in item.value}
+    listed = [item for item in own if item.attribute == "enum" and not any(isinstance(one, list) for one in item.value)]
+    if types == {"array"} and listed:
+        by_subject[""] = [item for item in own if item not in listed]
+        by_subject.setdefault("[]", []).extend(replace(item, at="[]") for item in listed)

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from openapi.contract.contract import ContractError, Keyword, load, names
-from openapi.contract.file_schema import FILE_SCHEMA
 from openapi.contract.resolution import dialect_files, read
+from openapi.contract.validation.file_schema import FILE_SCHEMA
 from openapi.schema_command import render_schema
 
 if TYPE_CHECKING:

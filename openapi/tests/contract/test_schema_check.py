@@ -9,7 +9,7 @@ import yaml
 
 from openapi.contract.contract import ContractError, load_file, names
 from openapi.contract.resolution import resolve
-from openapi.contract.schema_check import check_tree
+from openapi.contract.validation.schema_check import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,8 @@ from openapi.contract.contract import load
 from openapi.contract.parameter import Keyword
 from openapi.description.validation import Validator
 from openapi.reading.answers.page_answers import UNREAD
-from openapi.tests.importing.generated_pages import NOTATIONS, DrawnPage, draw_page, write_html, write_markdown
+from openapi.tests.importing.generated.drawn_page import DrawnPage, draw_page
+from openapi.tests.importing.generated.pages import NOTATIONS, write_html, write_markdown
 from openapi.tests.importing.importing import imported
 
 if TYPE_CHECKING:
@@ -96,6 +97,18 @@ def test_what_a_page_prints_fits_and_nothing_else_is_demanded(drawn: tuple[Drawn
         if name in page.answer:
             assert kind == contract.schemas["ChatCompletion"]["properties"][name]["type"]
             assert [] != list(validator.problems("ChatCompletion", {**page.answer, name: []}))
+
+
+def test_comments_in_a_printed_answer_state_what_its_fields_are(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    page, contract, _ = drawn
+    fields = contract.schemas["ChatCompletion"]["properties"]
+    expected = {name: comment.keywords for name, comment in page.comments.items()}
+    assert expected == {name: {key: fields[name].get(key) for key in expected[name]} for name in expected}
+
+
+def test_the_title_is_the_heading_of_the_page(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:
+    _, contract, _ = drawn
+    assert ("merlin", "Merlin") == (contract.name, contract.document.title)
 
 
 def test_the_fields_of_messages_are_those_of_the_sentence(drawn: tuple[DrawnPage, Contract, list[str]]) -> None:

@@ -1,6 +1,7 @@
-"""Read request objects in code whose fields have comments: `"max_tokens": 256, // 1-4096`.
+"""Read requests and answers in code whose fields have comments: `"max_tokens": 256, // 1-4096`.
 
-The values are examples, so that only the comments state something; a field without one is a parameter, too.
+The values are examples, so that only the comments state something. A field of a request without one is a parameter,
+too; an answer is also read as a whole, without its comments, by the reader of printed answers.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
     from openapi.reading.pages.code.tokens import CodeBlock, CodeToken
     from openapi.reading.pages.headings import Position
+    from openapi.reading.pages.row import Part
 
     Result = tuple[Position, TableRow | UnreadPassage]
 
 MESSAGES: Final = "messages"
 """The field by which an object is known as a request."""
-NO_FIELD: Final = "a comment in a request that belongs to no field"
+CHOICES: Final = "choices"
+"""The field by which an object is known as an answer, or as a chunk if they have a delta."""
+NO_FIELD: Final = "a comment in a request or an answer that belongs to no field"
 _OPENING, _CLOSING = frozenset("{["), frozenset("}]")
 
 
@@ -39,26 +43,35 @@ class WrittenField:
 
 
 def read_commented_objects(blocks: Sequence[CodeBlock]) -> Iterator[Result]:
-    """Yield the rows of each object that has messages and at least one comment, with their positions."""
+    """Yield the rows of each request and answer that has at least one comment, with their positions."""
     for block in blocks:
-        if MESSAGES not in block.text or DECLARATION.search(block.text):
+        if not (MESSAGES in block.text or CHOICES in block.text) or DECLARATION.search(block.text):
             continue
         tokens = split_tokens(block.text, block.line)
         for at, token in enumerate(tokens):
             if token.text == "{":
                 fields, left = _read_object(tokens[at:])
-                if MESSAGES in {one.path[0] for one in fields if len(one.path) == 1}:
-                    yield from _results(fields, left)
+                if (part := _part_of(fields)) is not None:
+                    yield from _results(part, fields, left)
                     break
 
 
-def _results(fields: Sequence[WrittenField], left: Sequence[CodeToken]) -> Iterator[Result]:
+def _part_of(fields: Sequence[WrittenField]) -> Part | None:
+    names = {one.path[0].removesuffix("[]") for one in fields}
+    if MESSAGES in names:
+        return "request"
+    if CHOICES in names:
+        return "stream" if any(one.path[1:2] == ("delta",) for one in fields) else "response"
+    return None
+
+
+def _results(part: Part, fields: Sequence[WrittenField], left: Sequence[CodeToken]) -> Iterator[Result]:
     if not any(one.comments for one in fields):
         return  # an example
     seen: set[tuple[str, ...]] = set()
     for one in fields:
-        if one.comments or (len(one.path) == 1 and one.path not in seen):
-            yield (one.line, 0), _row(one)
+        if one.comments or (part == "request" and len(one.path) == 1 and one.path not in seen):
+            yield (one.line, 0), _row(part, one)
         seen.add(one.path)
     for comment in left:
         words = " ".join(read_comment(comment.text))
@@ -66,14 +79,14 @@ def _results(fields: Sequence[WrittenField], left: Sequence[CodeToken]) -> Itera
             yield (comment.line, 0), UnreadPassage(comment.line, NO_FIELD, words)
 
 
-def _row(one: WrittenField) -> TableRow:
+def _row(part: Part, one: WrittenField) -> TableRow:
     """Make the row of a field; the first comment may begin with a type, as the words next to a name do."""
     first, *others = [said for comment in one.comments for said in read_comment(comment)] or [""]
     name = one.path[-1]
     entry = parse_entry(f"`{name}`: {first}")
     signature, text = (entry.signature, entry.text) if entry else ((), first)
     prose = [Item(words, 0, one.line) for words in (text, *others) if words]
-    return make_row("request", one.path, one.line, signature, prose)
+    return make_row(part, one.path, one.line, signature, prose)
 
 
 def _read_object(tokens: Sequence[CodeToken]) -> tuple[list[WrittenField], list[CodeToken]]:

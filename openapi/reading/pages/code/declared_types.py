@@ -199,7 +199,7 @@ def _rows(part: Part, above: tuple[str, ...], fields: Sequence[DeclaredField]) -
     for field in fields:
         path, kind = (*above, field.name), field.type
         values = kind.values or ()
-        says = [*([f"Enum values: {', '.join(map(json.dumps, values))}"] if values else []), *field.says]
+        says = [*([_list_values(values)] if values else []), *field.says]
         kinds = " or ".join(dict.fromkeys(kind.kinds))
         items = tuple(Item(words, 0, field.line) for words in says)
         presence = Item("required" if field.required else "optional", 0, field.line)
@@ -211,7 +211,22 @@ def _rows(part: Part, above: tuple[str, ...], fields: Sequence[DeclaredField]) -
             required=Cell((presence,), field.line) if part == "request" or field.required else None,
             prose=Cell(items, field.line) if items else None,
         )
+        if kind.element and kind.element.values:
+            yield _element_row(part, (*above, f"{field.name}[]"), field.line, kind.element)
         for name in kind.unknown:
             yield UnreadPassage(field.line, UNDECLARED, f"{'.'.join(path)}: {name}")
         inner = kind.fields or (kind.element.fields if kind.element else ())
         yield from _rows(part, path, inner)
+
+
+def _element_row(part: Part, path: tuple[str, ...], line: int, element: DeclaredType) -> TableRow:
+    """Return the row of the elements of a list, which are some literals."""
+    kinds = " or ".join(dict.fromkeys(element.kinds))
+    values = Item(_list_values(element.values), 0, line)
+    return TableRow(
+        part=part, path=path, line=line, type=Cell((Item(kinds, 0, line),), line), prose=Cell((values,), line)
+    )
+
+
+def _list_values(values: Sequence[Any]) -> str:
+    return f"Enum values: {', '.join(map(json.dumps, values))}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
-from openapi.contract import loading, schema_check
+from openapi.contract import loading
 from openapi.contract.document import PinnedDocument
 from openapi.contract.interpretations import KEYS as INTERPRETATION_KEYS
 from openapi.contract.interpretations import REQUIRED as INTERPRETATION_REQUIRED
@@ -19,6 +19,7 @@ from openapi.contract.resolution import ADDED, DELTAS, IDENTITY, NO_DOCUMENT, OW
 from openapi.contract.tree.installed import DIALECTS, find_file
 from openapi.contract.tree.scenario_keys import SCENARIO_KEYS, STEP_KEYS
 from openapi.contract.tree.yaml_file import ContractError, locate_error, parse, read_text
+from openapi.contract.validation import schema_check
 from openapi.did_you_mean import suggest
 from openapi.schema.excerpt import find_errors
 from openapi.schema.problem import describe_errors
