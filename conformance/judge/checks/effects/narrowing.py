@@ -24,6 +24,9 @@ SAME: Final = 0.05
 """The greatest difference between two log-probabilities of one token that were computed without any narrowing."""
 ROUNDING: Final = 0.05
 """By how much a sum of probabilities may be off."""
+CONSIDERED: Final = 10
+"""The least number of likeliest tokens that a server chooses from by default."""
+BY_CHANCE: Final = 1e-7
 FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely
 CLEARLY_MORE: Final = 3  # of five texts
 
@@ -56,6 +59,50 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
         if likelier > limit + ROUNDING:
             expected = f"a token among the first {limit} of the probability"
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
+
+
+@series("effects.top-p-whole", scenario="narrowed-in-numbers")
+def top_p_keeps_the_token_that_reaches_it(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """With top_p 0.5 the last of the likeliest tokens that it takes to have half of the probability is chosen, too.
+
+    Reported if such tokens are never chosen, although chance explains that in no run of a million. Judged only if
+    log-probabilities are computed without top_p, and belong to the tokens that were chosen.
+    """
+    chance, missed, number = 1.0, "", 0
+    for exchange, entry in _entries_without_narrowing(exchanges, context, "half"):
+        last = _find_last(entry, exchange.request_json["top_p"])
+        if last is None:
+            continue
+        item, share = last
+        if item.token == entry.token:
+            return
+        chance, missed, number = chance * (1 - share), item.token, number + 1
+    if not number:
+        raise NotExercised("no answer shows which tokens are left")
+    if chance < BY_CHANCE:
+        yield Finding(
+            "/half-*/choices/*/logprobs",
+            f"some of the {number} tokens that reach top_p, such as {missed!r}",
+            "only tokens in front of them",
+        )
+
+
+def _find_last(entry: LogprobEntry, limit: float) -> tuple[LogprobEntry, float] | None:
+    """Return the token that reaches top_p, and its share of the tokens that are left; None if it is uncertain.
+
+    Where the server considers few tokens only, their shares may be greater by what the others have; it is ten or more.
+    """
+    before = 0.0
+    listed = sorted((item for item in entry.top if item.logprob > LEAST), key=lambda item: -item.logprob)
+    considered = sum(map(_probability, listed[:CONSIDERED]))
+    for at, item in enumerate(listed):
+        after = before + _probability(item)
+        if after > limit:
+            clear = at > 0 and before / considered < limit - ROUNDING and after > limit + ROUNDING
+            apart = item.logprob < listed[at - 1].logprob - TIE if at else False
+            return (item, _probability(item) / after) if clear and apart and item.identifies_token else None
+        before = after
+    return None
 
 
 @series("effects.min-p-kept", scenario="narrowed-in-numbers")

@@ -88,6 +88,12 @@ def top_p_widened(params: SamplingParams) -> SamplingParams:
     return replace(params, top_p=(1 + params.top_p) / 2) if 0.1 < params.top_p < 1 else params
 
 
+@sampling_fault("top-p-narrowed", applies_to=requires_check("effects.top-p-whole"))
+def top_p_narrowed(params: SamplingParams) -> SamplingParams:
+    """A `top_p` between 0.1 and 1 is halved."""
+    return replace(params, top_p=params.top_p / 2) if 0.1 < params.top_p < 1 else params
+
+
 @sampling_fault("min-p-hundredth", applies_to=has_parameters("min_p"))
 def min_p_hundredth(params: SamplingParams) -> SamplingParams:
     """A `min_p` below 1 counts as a hundredth of itself."""
