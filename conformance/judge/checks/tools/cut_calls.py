@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @relation("tools.cut-calls-shown", over=("cut", "cut-streamed"), unmet=why_unanswered)
 def cut_calls_are_shown(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A call that max_tokens cuts off is not lost, plain or streamed: if one form shows a part of it, or text, the other
-    does not show nothing.
+    """A call that max_tokens cuts off is not lost, plain or streamed: if one form shows a part of it, or text, the
+    other one shows something, too.
     """
     shown = {name: _shows_something(exchange) for name, exchange in exchanges.items()}
     if not any(shown.values()):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.decorators import has_parameters, hooked_fault, sampling_fault
+from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check, sampling_fault
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
