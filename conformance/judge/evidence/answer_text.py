@@ -46,7 +46,7 @@ def _read_latin(text: str) -> str:
 
 
 DECODERS: Final = (_read_html, unquote, _read_json, _read_latin)
-"""What reads a text that was escaped, or written in another encoding, by mistake."""
+"""What reads texts that were escaped, or written in another encoding, by mistake."""
 
 
 class Relation(Enum):

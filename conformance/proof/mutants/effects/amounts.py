@@ -41,7 +41,7 @@ def penalties_are_ignored_when_greedy(exchange: Exchange) -> Exchange:
 
 @mutant("effects.penalties-drawn", steps="drawn")
 def penalties_are_ignored_when_drawn(exchange: Exchange) -> Exchange:
-    """Choices repeat their tokens, as if there were no penalties."""
+    """Choices repeat their tokens, as without any penalty."""
     return edit_content(exchange, _say_again)
 
 
