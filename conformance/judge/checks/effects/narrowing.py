@@ -24,9 +24,12 @@ SAME: Final = 0.05
 """The greatest difference between two log-probabilities of one token that were computed without any narrowing."""
 ROUNDING: Final = 0.05
 """By how much a sum of probabilities may be off."""
+SMALL_ROUNDING: Final = 0.02
+"""The same for the sum of a few."""
 CONSIDERED: Final = 10
-"""The least number of likeliest tokens that a server chooses from by default."""
-BY_CHANCE: Final = 1e-7
+"""The least number of likeliest tokens that a server chooses from by default, and the top_k of the request."""
+BY_CHANCE: Final = 1e-5
+"""The probability below which chance does not explain which tokens are drawn."""
 FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely
 CLEARLY_MORE: Final = 3  # of five texts
 
@@ -63,46 +66,44 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
 
 @series("effects.top-p-whole", scenario="narrowed-in-numbers")
 def top_p_keeps_the_token_that_reaches_it(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """With top_p 0.5 the last of the likeliest tokens that it takes to have half of the probability is chosen, too.
+    """With top_p 0.5, also of the ten likeliest tokens, the last of those that it takes to have half of the probability
+    is chosen, too.
 
-    Reported if such tokens are never chosen, although chance explains that in no run of a million. Judged only if
-    log-probabilities are computed without top_p, and belong to the tokens that were chosen.
+    Reported if no such token, and none behind it, is ever chosen, although chance explains that in one of 100,000 runs.
+    Judged only if log-probabilities are computed without top_p, and belong to the tokens that were chosen.
     """
     chance, missed, number = 1.0, "", 0
-    for exchange, entry in _entries_without_narrowing(exchanges, context, "half"):
-        last = _find_last(entry, exchange.request_json["top_p"])
+    for exchange, entry in _entries_without_narrowing(exchanges, context, "few"):
+        before, last = _divide(entry, exchange.request_json["top_p"])
         if last is None:
             continue
-        item, share = last
-        if item.token == entry.token:
+        if not any(item.token == entry.token for item in before):
             return
-        chance, missed, number = chance * (1 - share), item.token, number + 1
+        share = sum(map(_probability, before))
+        chance, missed, number = chance * share / (share + _probability(last)), last.token, number + 1
     if not number:
         raise NotExercised("no answer shows which tokens are left")
     if chance < BY_CHANCE:
         yield Finding(
-            "/half-*/choices/*/logprobs",
+            "/few/choices/*/logprobs",
             f"some of the {number} tokens that reach top_p, such as {missed!r}",
             "only tokens in front of them",
         )
 
 
-def _find_last(entry: LogprobEntry, limit: float) -> tuple[LogprobEntry, float] | None:
-    """Return the token that reaches top_p, and its share of the tokens that are left; None if it is uncertain.
+def _divide(entry: LogprobEntry, limit: float) -> tuple[list[LogprobEntry], LogprobEntry | None]:
+    """Return the tokens in front of the one that reaches top_p, and that one; None if it is the first or uncertain.
 
-    Where the server considers few tokens only, their shares may be greater by what the others have; it is ten or more.
+    If the server chooses from more than these tokens, it needs more of them to reach top_p.
     """
-    before = 0.0
-    listed = sorted((item for item in entry.top if item.logprob > LEAST), key=lambda item: -item.logprob)
-    considered = sum(map(_probability, listed[:CONSIDERED]))
+    listed = sorted((item for item in entry.top if item.logprob > LEAST), key=lambda item: -item.logprob)[:CONSIDERED]
+    total, share = sum(map(_probability, listed)), 0.0
     for at, item in enumerate(listed):
-        after = before + _probability(item)
+        after = share + _probability(item) / total
         if after > limit:
-            clear = at > 0 and before / considered < limit - ROUNDING and after > limit + ROUNDING
-            apart = item.logprob < listed[at - 1].logprob - TIE if at else False
-            return (item, _probability(item) / after) if clear and apart and item.identifies_token else None
-        before = after
-    return None
+            return listed[:at], item if at and share < limit - SMALL_ROUNDING else None
+        share = after
+    return [], None
 
 
 @series("effects.min-p-kept", scenario="narrowed-in-numbers")

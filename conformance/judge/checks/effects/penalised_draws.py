@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 SHARES: Final = (0.0, 0.5, 1.0)
 """The shares of the penalties that a faulty server may subtract."""
-PROOF: Final = math.log(1e8)
-"""By how much likelier lower penalties must make the tokens, as a logarithm; chance does it in no run of a million."""
+PROOF: Final = math.log(1e6)
+"""By how much likelier lower penalties must make the tokens, as a logarithm; chance does it in one of 100,000 runs."""
 
 
 @relation("effects.penalties-drawn", over=("unpenalised", "penalised", "drawn"))

@@ -37,7 +37,7 @@ def _choose_first(content: list[dict[str, Any]]) -> None:
         entry |= {"logprob": -0.92, "top_logprobs": [{**entry, "logprob": -0.92}, *others]}
 
 
-@mutant("effects.top-p-whole", steps="half-*")
+@mutant("effects.top-p-whole", steps="few")
 def top_p_is_lowered(exchange: Exchange) -> Exchange:
     """top_p leaves fewer tokens than it says."""
     return edit_content(exchange, _choose_first)
