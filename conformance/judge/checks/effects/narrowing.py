@@ -127,7 +127,7 @@ def _entries_without_narrowing(
     Raises NotExercised unless they are computed without the narrowing and name the tokens of the text, and NotObserved
     if nothing was answered.
     """
-    parts = {step.name: step.part for step in context.scenario.steps}
+    parts = {step.name: step.part or step.name for step in context.scenario.steps}
     narrowed = [exchange for name, exchange in exchanges.items() if parts[name] == part]
     free = exchanges.get("free")
     if free is None or not narrowed:
