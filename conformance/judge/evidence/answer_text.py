@@ -7,11 +7,15 @@ continues as before.
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from conformance.check import NotExercised
 from conformance.judge.evidence.answer_difference import NEAR_TIE, gap_at_divergence, is_greedy, start_of
@@ -23,8 +27,26 @@ if TYPE_CHECKING:
 LONG: Final = 40
 """Characters of an answer with about ten tokens, so that few near ties are at its start or its end."""
 LOST: Final = 12  # characters, about three tokens: the last token may be a near tie
+FEWEST: Final = 8
+"""Characters that two texts must have in common to be the same one in two codings."""
 CLEAR_LEAD: Final = 2 * NEAR_TIE
 """Nats. All answers of a run are compared, so that a smaller lead may once be lost by rounding."""
+
+
+def _read_html(text: str) -> str:
+    return html.unescape(text)
+
+
+def _read_json(text: str) -> str:
+    return str(json.loads(f'"{text}"', strict=False))
+
+
+def _read_latin(text: str) -> str:
+    return text.encode("latin-1").decode()
+
+
+DECODERS: Final = (_read_html, unquote, _read_json, _read_latin)
+"""What reads texts that were escaped, or written in another encoding, by mistake."""
 
 
 class Relation(Enum):
@@ -100,7 +122,8 @@ def relate(usual: AnswerText, other: AnswerText) -> Relation:
     short, long = sorted((usual, other), key=lambda item: len(item.text))
     if long.text.startswith(short.text.rstrip(CUT).rstrip()):
         return _relate_beginning(short, long)
-    if _is_spoilt(usual.text, other.text) or _is_spoilt(other.text, usual.text):
+    pairs = ((usual.text, other.text), (other.text, usual.text))
+    if any(_is_spoilt(*pair) or _is_escaped(*pair) for pair in pairs):
         return Relation.PROVEN
     if usual.index == other.index == 0 and is_greedy(usual.exchange):
         if CUT not in usual.text + other.text and usual.tokens is not None and usual.tokens == other.tokens:
@@ -126,3 +149,14 @@ def _is_spoilt(text: str, other: str) -> bool:
         return False
     pattern = "[^\x00-\x7f]{0,4}".join(map(re.escape, re.split(f"{CUT}+", other.rstrip(CUT))))
     return re.match(pattern, text, re.DOTALL) is not None
+
+
+def _is_escaped(text: str, other: str) -> bool:
+    """Return whether the other text is this one in another coding, as far as both go: a near tie does not do that."""
+    for decode in DECODERS:
+        with suppress(ValueError):  # of texts that are not in this coding
+            read = decode(other)
+            length = min(len(read), len(text))
+            if length >= FEWEST and read[:length] == text[:length] and not other.startswith(text[:length]):
+                return True
+    return False

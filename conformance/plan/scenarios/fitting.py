@@ -51,7 +51,7 @@ LONGER: Final = "maxItems"
 """The keyword that a list violates by its size alone, which no written step is about."""
 LIMIT: Final = "max_tokens"
 NEWER_LIMIT: Final = "max_completion_tokens"
-ANSWER: Final = "One, two (three)?\nFour and five, six or seven, eight to ten."
+ANSWER: Final = "One, two (three)?\nFour and five, six or seven, eight to ten. Eleven, then twelve: a dozen, not more."
 """An answer from which a stop string of any kind can be cut, to learn whether the contract allows its form."""
 
 

@@ -84,6 +84,14 @@ def with_text(exchange: Exchange, text: str) -> Exchange:
     return edit_message(exchange, lambda message: message.update(content=text))
 
 
+def say(exchange: Exchange, text: str) -> Exchange:
+    """Replace the text of the first choice of a plain answer, or all text of a stream; its first delta says it."""
+    if not exchange.is_stream:
+        return with_text(exchange, text)
+    silent = edit_deltas(exchange, lambda delta: delta.update(content=""))
+    return edit_deltas(silent, lambda delta: delta.update(content=text), FIRST)
+
+
 def edit_text(exchange: Exchange, edit: Callable[[str], str]) -> Exchange:
     """Edit the text of the first choice: of a plain message, or of the last delta with text.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.judge.checks.effects.amounts import _compare_amounts, _compare_choices, _list_penalties
+from conformance.judge.checks.effects.amounts import _compare_amounts, _compare_choices, list_penalties
 from conformance.judge.logprob_entries import LogprobEntry
 
 
@@ -18,7 +18,7 @@ def entry(token: str, **alternatives: float) -> LogprobEntry:
 
 
 def test_a_token_owes_the_presence_once_and_the_frequency_each_time() -> None:
-    found = list(_list_penalties([entry("red", red=-0.1), entry("red", red=-0.1), entry("fox", fox=-0.1)], 1.5, 0.5))
+    found = list(list_penalties([entry("red", red=-0.1), entry("red", red=-0.1), entry("fox", fox=-0.1)], 1.5, 0.5))
     assert found == [{}, {("red", b"red"): 2.0}, {("red", b"red"): 2.5}]
 
 

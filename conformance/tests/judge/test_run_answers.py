@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -56,6 +58,27 @@ def group(texts: Sequence[str], prompt: str) -> list[Exchange]:
 )
 def test_a_text_relates_to_the_usual_one(other: Exchange, expected: Relation) -> None:
     assert expected is relate(text_of(answer(TALE)), text_of(other))
+
+
+QUOTED = 'She said "yes", took the café & left.'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        html.escape(QUOTED),
+        quote(QUOTED, safe=" "),
+        json.dumps(QUOTED)[1:-1],
+        QUOTED.encode().decode("latin-1"),
+        html.escape(QUOTED)[:30],
+    ],
+)
+def test_a_text_in_another_coding_is_no_near_tie(other: str) -> None:
+    assert relate(text_of(answer(QUOTED)), text_of(answer(other))) is Relation.PROVEN
+
+
+def test_a_text_that_goes_on_differently_after_an_escape_may_be_a_near_tie() -> None:
+    assert relate(text_of(answer(QUOTED)), text_of(answer("She said &quot;no"))) is Relation.LATE
 
 
 def test_a_spoilt_character_is_not_a_near_tie() -> None:

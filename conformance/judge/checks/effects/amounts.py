@@ -44,8 +44,8 @@ def penalties_are_subtracted_as_they_are(exchanges: Mapping[str, Exchange], _: C
             raise NotExercised("some tokens of the output have no log-probabilities")
     sent: Any = exchanges["penalised"].request_json
     plain, penalised = (first_entries(exchanges[name]) for name in ("unpenalised", "penalised"))
-    owed = list(_list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"]))
-    changes = list(_list_changes(plain, penalised, owed))
+    owed = list(list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"]))
+    changes = list(list_changes(plain, penalised, owed))
     if all(abs(change) < SAME for _, change in changes):
         # If the first tokens differ, only the first one shows anything: nothing is subtracted from its alternatives.
         count = len(penalised) if any(amount for amount, _ in changes) else 1
@@ -69,50 +69,51 @@ def penalties_change_greedy_answers(exchanges: Mapping[str, Exchange], _: Contex
     plain, penalised = (first_entries(exchanges[name]) for name in ("unpenalised", "penalised"))
     if [entry.token for entry in plain] != [entry.token for entry in penalised]:
         return
-    owed = _list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"])
+    owed = list_penalties(penalised, sent["presence_penalty"], sent["frequency_penalty"])
     for entry, penalties in zip(plain, owed, strict=True):
-        free = [item.logprob for item in entry.top if item.logprob > LEAST and _key(item) not in penalties]
-        penalty = penalties.get(_key(entry), 0.0)
+        free = [item.logprob for item in entry.top if item.logprob > LEAST and key_of(item) not in penalties]
+        penalty = penalties.get(key_of(entry), 0.0)
         if penalty and free and penalty > 2 * (entry.logprob - max(free)) + CLEAR:
             yield Finding(entry.where, f"another token: the penalty of {entry.token!r} is {penalty}", repr(entry.token))
             return
 
 
-def _key(entry: LogprobEntry) -> Token:
+def key_of(entry: LogprobEntry) -> Token:
+    """Return what tells a token from others."""
     return entry.token, entry.data
 
 
-def _list_penalties(
+def list_penalties(
     entries: Sequence[LogprobEntry], presence: float, frequency: float
 ) -> Iterator[Mapping[Token, float]]:
     """Yield for each position the penalties of the tokens before it."""
     counts: Counter[Token] = Counter()
     for entry in entries:
         yield {token: presence + frequency * count for token, count in counts.items()}
-        counts[_key(entry)] += 1
+        counts[key_of(entry)] += 1
 
 
-def _list_changes(
+def list_changes(
     plain: Sequence[LogprobEntry], penalised: Sequence[LogprobEntry], owed: Sequence[Mapping[Token, float]]
 ) -> Iterator[tuple[float, float]]:
     """Yield the penalty of each alternative and the change of its log-probability, as far as the answers agree."""
     for before, after, penalties in zip(plain, penalised, owed, strict=False):
-        known = {_key(item): item.logprob for item in before.top if item.identifies_token and item.logprob > LEAST}
+        known = {key_of(item): item.logprob for item in before.top if item.identifies_token and item.logprob > LEAST}
         for item in after.top:
-            if _key(item) in known and item.logprob > LEAST:
-                yield penalties.get(_key(item), 0.0), item.logprob - known[_key(item)]
-        if _key(before) != _key(after):
+            if key_of(item) in known and item.logprob > LEAST:
+                yield penalties.get(key_of(item), 0.0), item.logprob - known[key_of(item)]
+        if key_of(before) != key_of(after):
             return
 
 
 def _compare_choices(entries: Sequence[LogprobEntry], owed: Sequence[Mapping[Token, float]]) -> Iterator[Finding]:
     """Yield a finding for the first token that is not the one with the greatest logit after the penalties."""
     for entry, penalties in zip(entries, owed, strict=True):
-        chosen = entry.logprob - penalties.get(_key(entry), 0.0)
+        chosen = entry.logprob - penalties.get(key_of(entry), 0.0)
         for other in entry.top:
-            if other.identifies_token and other.logprob - penalties.get(_key(other), 0.0) > chosen + CLEAR:
-                expected = f"{other.token!r} at {other.logprob:.1f}, less {penalties.get(_key(other), 0.0)}"
-                got = f"{entry.token!r} at {entry.logprob:.1f}, less {penalties.get(_key(entry), 0.0)}"
+            if other.identifies_token and other.logprob - penalties.get(key_of(other), 0.0) > chosen + CLEAR:
+                expected = f"{other.token!r} at {other.logprob:.1f}, less {penalties.get(key_of(other), 0.0)}"
+                got = f"{entry.token!r} at {entry.logprob:.1f}, less {penalties.get(key_of(entry), 0.0)}"
                 yield Finding(entry.where, expected, got)
                 return
 

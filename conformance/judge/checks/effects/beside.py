@@ -119,24 +119,35 @@ BESIDE = "-beside"
 
 @series("effects.kept-beside-others", scenario=KEPT_BESIDE)
 def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A penalty or a bias changes a greedy answer also in a stream next to many other parameters, if it does alone.
+    """A penalty or a bias changes the likeliest answer also in each choice of a stream next to many other parameters,
+    if it does alone.
 
-    Reported if the answer next to the others is, up to its limit, exactly the one without the parameter.
+    Reported if a choice next to the others is, up to its limit, exactly the answer without the parameter.
     """
     texts = {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
     if len(base := texts.get("base", "")) < FEW_CHARACTERS:
         raise NotExercised("the answer is too short to compare")
     compared = False
     for name in exchanges:
-        alone, beside = texts.get(name), texts.get(f"{name}{BESIDE}")
-        if alone is None or beside is None or base.startswith(alone):
+        alone = texts.get(name)
+        if alone is None or f"{name}{BESIDE}" not in texts or base.startswith(alone):
             continue
         compared = True
-        is_cut = exchanges[f"{name}{BESIDE}"].finish_reason() == "length"
-        if beside == base or (beside and base.startswith(beside) and is_cut):
-            where = f"/{name}{BESIDE}/choices/0/message/content"
+        beside = exchanges[f"{name}{BESIDE}"]
+        if (at := find_unchanged(base, beside)) is not None:
             yield Finding(
-                where, f"another text than without the parameter, such as {alone!r}"[:200], repr(beside)[:200]
+                f"/{name}{BESIDE}/choices/{at}/message/content",
+                f"another text than without the parameter, such as {alone!r}"[:200],
+                repr(beside.choices[at].content)[:200],
             )
     if not compared:
         raise NotExercised("no parameter changes the greedy answer, or none is supported")
+
+
+def find_unchanged(base: str, exchange: Exchange) -> int | None:
+    """Return the first choice with exactly the base as its text, up to its limit; None without any."""
+    for index, choice in exchange.choices.items():
+        text, is_cut = choice.content, exchange.finish_reason(index) == "length"
+        if text and (text == base or (base.startswith(text) and is_cut)):
+            return index
+    return None

@@ -24,6 +24,12 @@ SAME: Final = 0.05
 """The greatest difference between two log-probabilities of one token that were computed without any narrowing."""
 ROUNDING: Final = 0.05
 """By how much a sum of probabilities may be off."""
+SMALL_ROUNDING: Final = 0.02
+"""The same for the sum of a few."""
+CONSIDERED: Final = 10
+"""The least number of likeliest tokens that a server chooses from by default, and the top_k of the request."""
+BY_CHANCE: Final = 1e-5
+"""The probability below which chance does not explain which tokens are drawn."""
 FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely
 CLEARLY_MORE: Final = 3  # of five texts
 
@@ -58,6 +64,48 @@ def top_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Conte
             yield Finding(f"/{exchange.step}{entry.where}", expected, _describe(entry))
 
 
+@series("effects.top-p-whole", scenario="narrowed-in-numbers")
+def top_p_keeps_the_token_that_reaches_it(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """With top_p 0.5, also of the ten likeliest tokens, the last of those that it takes to have half of the probability
+    is chosen, too.
+
+    Reported if no such token, and none behind it, is ever chosen, although chance explains that in one of 100,000 runs.
+    Judged only if log-probabilities are computed without top_p, and belong to the tokens that were chosen.
+    """
+    chance, missed, number = 1.0, "", 0
+    for exchange, entry in _entries_without_narrowing(exchanges, context, "few"):
+        before, last = _divide(entry, exchange.request_json["top_p"])
+        if last is None:
+            continue
+        if not any(item.token == entry.token for item in before):
+            return
+        share = sum(map(_probability, before))
+        chance, missed, number = chance * share / (share + _probability(last)), last.token, number + 1
+    if not number:
+        raise NotExercised("no answer shows which tokens are left")
+    if chance < BY_CHANCE:
+        yield Finding(
+            "/few/choices/*/logprobs",
+            f"some of the {number} tokens that reach top_p, such as {missed!r}",
+            "only tokens in front of them",
+        )
+
+
+def _divide(entry: LogprobEntry, limit: float) -> tuple[list[LogprobEntry], LogprobEntry | None]:
+    """Return the tokens in front of the one that reaches top_p, and that one; None if it is the first or uncertain.
+
+    If the server chooses from more than these tokens, it needs more of them to reach top_p.
+    """
+    listed = sorted((item for item in entry.top if item.logprob > LEAST), key=lambda item: -item.logprob)[:CONSIDERED]
+    total, share = sum(map(_probability, listed)), 0.0
+    for at, item in enumerate(listed):
+        after = share + _probability(item) / total
+        if after > limit:
+            return listed[:at], item if at and share < limit - SMALL_ROUNDING else None
+        share = after
+    return [], None
+
+
 @series("effects.min-p-kept", scenario="narrowed-in-numbers")
 def min_p_leaves_the_likeliest(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With min_p 0.3 no token is chosen that is less than 0.3 times as likely as the likeliest one.
@@ -79,7 +127,7 @@ def _entries_without_narrowing(
     Raises NotExercised unless they are computed without the narrowing and name the tokens of the text, and NotObserved
     if nothing was answered.
     """
-    parts = {step.name: step.part for step in context.scenario.steps}
+    parts = {step.name: step.part or step.name for step in context.scenario.steps}
     narrowed = [exchange for name, exchange in exchanges.items() if parts[name] == part]
     free = exchanges.get("free")
     if free is None or not narrowed:

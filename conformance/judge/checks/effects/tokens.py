@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.checks.effects.beside import find_unchanged
 from conformance.judge.logprob_entries import entries_by_choice
 from conformance.judge.round_texts import differs_from_base, require_length
 from conformance.judge.rounds import trial
@@ -145,14 +146,29 @@ def listed_tokens_end_the_answer(exchanges: Mapping[str, Exchange], _: Context) 
     Vocabularies number their most frequent tokens first, so every story contains some of them. A server may refuse such
     a long list.
     """
-    base, halted = exchanges["base"], exchanges["halted"]
+    yield from _find_unhalted(exchanges["base"], exchanges["halted"])
+
+
+@relation("effects.stop-token-ids-beside-others", over=("base", "halted-beside"))
+def listed_tokens_end_each_choice_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Each choice of a stream next to many other parameters ends at the first of the listed tokens as well.
+
+    Reported if a choice is, up to its limit, exactly the greedy answer without the list.
+    """
+    yield from _find_unhalted(exchanges["base"], exchanges["halted-beside"])
+
+
+def _find_unhalted(base: Exchange, halted: Exchange) -> Iterator[Finding]:
+    """Yield a finding for the first choice that the listed tokens did not end."""
     if halted.status is not None and 400 <= halted.status < 500:
         raise NotExercised("a list of 4,096 tokens is refused")
     if reason := why_unanswered(base) or why_unanswered(halted):
         raise NotObserved(reason)
-    require_length(base.content() or "")
-    if halted.content() == base.content():
-        yield Finding("/choices/0/message/content", "a shorter text than without it", repr(halted.content())[:200])
+    text = base.content() or ""
+    require_length(text)
+    if (at := find_unchanged(text, halted)) is not None:
+        where = f"/{halted.step}/choices/{at}/message/content"
+        yield Finding(where, "a shorter text than without it", repr(halted.choices[at].content)[:200])
 
 
 @relation("effects.bad-words-not-said", over=("base", "censored"), unmet=why_unanswered)

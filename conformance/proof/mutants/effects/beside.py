@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import TALE, edit_text, with_text
-from conformance.proof.editing.streams import FIRST, edit_deltas
+from conformance.proof.editing.answers import TALE, edit_text, say, with_text
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -62,7 +61,4 @@ def temperature_is_lost_beside_tools(exchange: Exchange) -> Exchange:
 @mutant("effects.kept-beside-others", steps="*e")
 def penalties_are_lost_beside_others(exchange: Exchange) -> Exchange:
     """Next to other parameters the answer is the one without penalties."""
-    if not exchange.is_stream:
-        return with_text(exchange, TALE)
-    silent = edit_deltas(exchange, lambda delta: delta.update(content=""))
-    return edit_deltas(silent, lambda delta: delta.update(content=TALE), FIRST)
+    return say(exchange, TALE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import edit_choice, edit_every_choice, edit_text
+from conformance.proof.editing.logprobs import edit_content
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ def _choose_unlikely(choice: dict[str, Any]) -> None:
 def top_p_is_ignored(exchange: Exchange) -> Exchange:
     """top_p is ignored: unlikely tokens are chosen."""
     return edit_choice(exchange, _choose_unlikely)
+
+
+def _choose_first(content: list[dict[str, Any]]) -> None:
+    """Let each token but the first be the likeliest of three, of which the second reaches half of the probability."""
+    for entry in content[1:]:
+        others = [{"token": token, "logprob": value, "bytes": None} for token, value in (("b", -1.08), ("c", -1.35))]
+        entry |= {"logprob": -0.92, "top_logprobs": [{**entry, "logprob": -0.92}, *others]}
+
+
+@mutant("effects.top-p-whole", steps="few")
+def top_p_is_lowered(exchange: Exchange) -> Exchange:
+    """top_p leaves fewer tokens than it says."""
+    return edit_content(exchange, _choose_first)
 
 
 @mutant("effects.min-p-kept", steps="third-*")

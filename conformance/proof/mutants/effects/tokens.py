@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import STORY, add_tokens, with_text
+from conformance.proof.editing.answers import STORY, add_tokens, say, with_text
 from conformance.proof.editing.logprobs import edit_each
 from conformance.proof.mutants.mutant import mutant
 
@@ -46,6 +46,12 @@ def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
 def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
     """stop_token_ids has no effect."""
     return with_text(exchange, STORY)
+
+
+@mutant("effects.stop-token-ids-beside-others", steps="*e*")
+def stop_tokens_are_ignored_beside_others(exchange: Exchange) -> Exchange:
+    """Next to other parameters stop_token_ids has no effect."""
+    return say(exchange, STORY) if exchange.succeeded else exchange
 
 
 @mutant("effects.bad-words-not-said", steps="*")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import has_parameters, hooked_fault
+from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
@@ -89,4 +91,34 @@ words_lost = hooked_fault(
     "`bad_words` and `logit_bias` are ignored if there are several choices.",
     request=_forget_words,
     applies_to=has_parameters("bad_words", "n"),
+)
+
+
+def _forget_for_several(*names: str) -> Callable[[ServedRequest], None]:
+    drop = ignoring(*names)
+
+    def edit(request: ServedRequest) -> None:
+        if _has_several(request):
+            drop(request)
+
+    return edit
+
+
+stop_tokens_lost = hooked_fault(
+    "stop-token-ids-lost-beside-choices",
+    "`stop_token_ids` is ignored if there are several choices.",
+    request=_forget_for_several("stop_token_ids"),
+    applies_to=requires_check("effects.stop-token-ids-beside-others"),
+)
+penalties_lost = hooked_fault(
+    "penalties-lost-beside-choices",
+    "Penalties are ignored if there are several choices.",
+    request=_forget_for_several("presence_penalty", "frequency_penalty", "repetition_penalty"),
+    applies_to=requires_check("effects.penalties-drawn"),
+)
+beams_lost = _lost(
+    "beam-search-lost-beside-logprobs",
+    "use_beam_search",
+    "logprobs",
+    "`use_beam_search` is ignored if log-probabilities are asked for.",
 )

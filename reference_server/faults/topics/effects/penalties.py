@@ -91,6 +91,13 @@ def _multiplied(name: str, line: str, factor: float) -> Fault:
     return sampling_fault(name, applies_to=requires_check("effects.penalties-whole"), bugs=[166])(multiply)
 
 
+@sampling_fault("penalties-capped", applies_to=requires_check("effects.penalties-drawn"))
+def penalties_are_capped(params: SamplingParams) -> SamplingParams:
+    """Penalties above 1 count as 1."""
+    presence, frequency = min(1.0, params.presence_penalty), min(1.0, params.frequency_penalty)
+    return replace(params, presence_penalty=presence, frequency_penalty=frequency)
+
+
 penalties_doubled = _multiplied("penalties-doubled", "Penalties are applied twice.", 2)
 penalties_halved = _multiplied("penalties-halved", "Penalties have half of their size.", 0.5)
 

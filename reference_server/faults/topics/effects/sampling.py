@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.decorators import has_parameters, hooked_fault, sampling_fault
+from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check, sampling_fault
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
@@ -86,6 +86,12 @@ def top_k_tenfold(params: SamplingParams) -> SamplingParams:
 def top_p_widened(params: SamplingParams) -> SamplingParams:
     """A `top_p` between 0.1 and 1 is moved halfway to 1."""
     return replace(params, top_p=(1 + params.top_p) / 2) if 0.1 < params.top_p < 1 else params
+
+
+@sampling_fault("top-p-narrowed", applies_to=requires_check("effects.top-p-whole"))
+def top_p_narrowed(params: SamplingParams) -> SamplingParams:
+    """A `top_p` between 0.1 and 1 is halved."""
+    return replace(params, top_p=params.top_p / 2) if 0.1 < params.top_p < 1 else params
 
 
 @sampling_fault("min-p-hundredth", applies_to=has_parameters("min_p"))

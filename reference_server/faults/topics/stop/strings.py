@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import (
     choice_fault,
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 
+LONG: Final = 32
+"""Characters of a stop string that a server may compare at most."""
+
+
 def _keep_three_stops(request: ServedRequest) -> None:
     if isinstance(request.payload.get("stop"), list):
         request.payload["stop"] = request.payload["stop"][:3]
@@ -40,6 +44,17 @@ def _drop_lists_in_streams(request: ServedRequest) -> None:
         request.payload.pop("stop")
 
 
+def _drop_long_ones(request: ServedRequest) -> None:
+    stop = request.payload.get("stop")
+    if isinstance(stop, str) and len(stop) > LONG:
+        request.payload.pop("stop")
+
+
+long_stops_ignored = hooked_fault(
+    "long-stops-ignored",
+    "A stop string of more than 32 characters is ignored.",
+    request=_drop_long_ones,
+)
 fourth_stop_ignored = hooked_fault(
     "fourth-stop-ignored",
     "Only the first three of several stop strings are used.",

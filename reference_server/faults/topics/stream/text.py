@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 import orjson
@@ -69,6 +70,13 @@ def spaces_lost(chunk: Json, _request: ServedRequest) -> None:
     """White space at the start of deltas is lost."""
     for choice in chunk["choices"]:
         choice["delta"]["content"] = _text(choice).lstrip()
+
+
+@fault("deltas-escaped", "chunk")
+def deltas_escaped(chunk: Json, _request: ServedRequest) -> None:
+    """The text of streams is escaped for HTML: quotes and ampersands become entities."""
+    for choice in chunk["choices"]:
+        choice["delta"]["content"] = html.escape(_text(choice))
 
 
 @fault("characters-cut", "chunk", bugs=[13])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.decorators import choice_fault, choices_of, fault, message_of
+from reference_server.faults.decorators import choice_fault, choices_of, fault, message_of, requires_check
 from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
@@ -176,4 +176,18 @@ calls_with_marks = called(
 )
 call_index_from_one = called(
     "call-index-from-one", _moved, "The index of the first streamed tool call is 1.", plain=False, bugs=[80]
+)
+
+
+def _lose_if_cut(choice: Json, _request: ServedRequest) -> None:
+    if choice.get("finish_reason") == "length" and message_of(choice).get("tool_calls"):
+        message_of(choice)["tool_calls"] = []
+
+
+cut_calls_lost = choice_fault(
+    "cut-calls-lost",
+    _lose_if_cut,
+    "A plain answer whose call is cut off has an empty list of calls.",
+    streamed=False,
+    applies_to=requires_check("tools.cut-calls-shown"),
 )
