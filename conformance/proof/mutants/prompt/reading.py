@@ -24,6 +24,12 @@ def words_are_not_read(exchange: Exchange) -> Exchange:
     return edit_each(exchange, forget_the_prompt)
 
 
+@mutant("prompt.middle-read", steps="refused-*")
+def middle_is_not_read(exchange: Exchange) -> Exchange:
+    """The middle of a long prompt does not reach the model."""
+    return edit_each(exchange, forget_the_prompt)
+
+
 @mutant("prompt.every-part-read", steps="*-without-*")
 def parts_are_counted_but_not_read(exchange: Exchange) -> Exchange:
     """The same number of prompt tokens is counted whatever is left out."""
