@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.plan.selection import Requests
     from conformance.scenario import Scenario
-    from openapi.contract.contract import Probe
+    from openapi.contract.contract import Parameter
 
 Depth: TypeAlias = Literal["quick", "standard", "thorough"]
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
@@ -101,12 +101,11 @@ def _choose_left_out(plan: Plan) -> set[str]:
     for scenarios in values.values():
         scenarios.sort(key=lambda scenario: (scenario.id not in homes, crc32(scenario.id.encode())))
     left_out: set[str] = set()
-    while requests > STANDARD_REQUESTS and (
-        row := max(values, key=lambda row: _weigh(values[row], kept[row]), default="")
-    ):
-        if len(values[row]) <= kept[row]:
+    while requests > STANDARD_REQUESTS and values:
+        largest = max(values, key=lambda row: _weigh(values[row], kept[row]))
+        if len(values[largest]) <= kept[largest]:
             break
-        left_out.add(values[row].pop().id)
+        left_out.add(values[largest].pop().id)
         requests -= 1
     weaker = sorted((item for scenarios in values.values() for item in scenarios if _is_weak(item)), key=_weight)
     left_out.update(scenario.id for scenario in weaker[: max(0, requests - STANDARD_REQUESTS)])
@@ -128,17 +127,16 @@ def _choose_homes(plan: Plan) -> set[str]:
             scenario.id
             for _, parameter, _, name, *_ in places
             for scenario in by_parameter[parameter]
-            if any(
-                _sends(scenario, probe) for probe in plan.contract.parameters[parameter].probes if probe.name == name
-            )
+            if _sends_probe(scenario, plan.contract.parameters[parameter], name)
         ]
         if shown and chosen.isdisjoint(shown):
             chosen.add(min(shown, key=lambda identity: crc32(identity.encode())))
     return chosen
 
 
-def _sends(scenario: Scenario, probe: Probe) -> bool:
-    return scenario.subject is not None and repr(scenario.subject.value) == repr(probe.value)
+def _sends_probe(scenario: Scenario, parameter: Parameter, name: str) -> bool:
+    sent = [repr(probe.value) for probe in parameter.probes if probe.name == name]
+    return scenario.subject is not None and repr(scenario.subject.value) in sent
 
 
 def _weigh(scenarios: list[Scenario], kept: int) -> float:

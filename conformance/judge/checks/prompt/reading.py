@@ -53,8 +53,8 @@ def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context)
 
 @relation("prompt.middle-read", over=("refused-plain", "refused-streamed"))
 def another_word_in_the_middle_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Another word in the middle of a prompt of some thousand tokens changes the log-probabilities of the answer: all of
-    the prompt reaches the model, not only its beginning and its end.
+    """Another word in the middle of a prompt of some thousand tokens changes the log-probabilities of the answer: all
+    of the prompt reaches the model, not only its beginning and its end.
 
     Not judged if log-probabilities are rounded.
     """

@@ -106,8 +106,8 @@ def unknown_member_does_not_matter(round_: Round, earlier: Sequence[Round]) -> b
 
 @_same("relations.names-in-one-case", "unknown")
 def names_in_other_cases_do_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """A field whose name is that of a parameter in other upper and lower case has no effect, unless it is refused: names
-    of JSON are different if one of their characters is.
+    """A field whose name is that of a parameter in other upper and lower case has no effect, unless it is refused:
+    names in JSON differ if any of their characters does.
     """
     return _agrees(round_, earlier, "unknown")
 

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.logprob_entries import precise_alternatives
 from conformance.judge.token_counts import LIMITED_STEPS, comparable_counts
 from conformance.plan.scenarios.combinations.tool_conversations import HISTORY, MAIN, SHORTER
-from conformance.plan.scenarios.prompts.text_kinds import OTHER
-from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
 LEAST_CONTEXT = 256
 """Tokens. Prompts that count no more beyond a greater number have met the context of a small server."""
 SPARE_TOKENS = 4  # which the end of the shorter text may need alone
-NOTES = "notes"
-CLEAR_GROWTH = 8
-"""Characters that a text must have more than another one, so that the tokens of both show what is counted."""
-CLEAR_PAIRS = 3
-SEVERAL_LETTERS = 3
-UNITS: Final[Mapping[str, Callable[[str], int]]] = {
-    "character": len,
-    "unit of UTF-16": lambda text: len(text.encode("utf-16-le")) // 2,
-    "byte": lambda text: len(text.encode()),
-}
 LEAST_GROWTH = 0.85  # of what the same text added before: longer runs of it may need fewer tokens
 
 
@@ -138,43 +125,6 @@ def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _:
 def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt that continues with characters beyond the basic plane counts more tokens: they reach the model."""
     yield from _counts_more(exchanges, "short", "rare")
-
-
-@series("usage.prompt-in-tokens", scenario=LOOK_ALIKE)
-def prompts_beyond_ascii_are_counted_in_tokens(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """prompt_tokens of a prompt with text beyond ASCII does not grow by one for each character or byte of another text.
-
-    Not judged unless log-probabilities list tokens of several letters: the model may read single characters.
-    """
-    whole = exchanges.get(NOTES)
-    if whole is None or why_unanswered(whole):
-        raise NotExercised("the message is refused")
-    known, text = _prompt_tokens(whole), _text(whole)
-    grown = [
-        (_prompt_tokens(exchange) - known, text, _text(exchange))
-        for name, exchange in exchanges.items()
-        if name.startswith(f"{NOTES}{OTHER}") and not why_unanswered(exchange)
-    ]
-    clear = [row for row in grown if abs(len(row[2]) - len(row[1])) >= CLEAR_GROWTH]
-    if len(clear) < CLEAR_PAIRS or not any(map(_lists_words, exchanges.values())):
-        raise NotExercised("the answers do not show that tokens have several characters")
-    for unit, measure in UNITS.items():
-        if all(tokens == measure(after) - measure(before) for tokens, before, after in clear):
-            yield Finding(f"/{NOTES}/usage/prompt_tokens", "tokens", f"each {unit} counts as one")
-            return
-
-
-def _text(exchange: Exchange) -> str:
-    """Return the text of the only message of a request."""
-    sent: Any = exchange.request_json
-    return str(sent["messages"][-1]["content"])
-
-
-def _lists_words(exchange: Exchange) -> bool:
-    """Return whether an alternative of the answer's first token has several letters."""
-    return any(
-        len(token.strip()) >= SEVERAL_LETTERS and token.strip().isalpha() for token in precise_alternatives(exchange)
-    )
 
 
 @relation("usage.marks-remove-nothing", over=("words", "words-and-marks"), unmet=why_unanswered)

@@ -87,9 +87,7 @@ NOTES: Final = (
     TextKind("joined-emoji", "She is \U0001f469\u200d\U0001f680", "She is \U0001f469\U0001f680", rare=True),
     TextKind("accent", "A caf\u00e9", "A cafe"),
     TextKind("scripts", "\u4f60\u597d \u05e9\u05dc\u05d5\u05dd", "\u65e9\u5b89 \u05d1\u05d5\u05e7\u05e8"),
-    TextKind(
-        "beyond-the-basic-plane", "Tags \U0001f308 \U0001d518 \U00020bb7", "Tags \U0001f30b \U0001d51f \U00020b9f"
-    ),
+    TextKind("beyond-bmp", "Tags \U0001f308 \U0001d518 \U00020bb7", "Tags \U0001f30b \U0001d51f \U00020b9f"),
     TextKind("compatible", "Fold \ufb01 \u2460 \uff34 m\u00b2 \u212b", "Fold fi 1 T m2 \u00c5"),
     TextKind("ligature", "Say \ufb02oor", "Say floor", rare=True),
     TextKind("circled", "Step \u2462", "Step 3", rare=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.proof.editing.answers import add_tokens, edit_usage
 from conformance.proof.mutants.mutant import Mutant, mutant
@@ -51,17 +51,6 @@ CALLS = _dropped_part(
 
 
 RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
-
-
-@mutant("usage.prompt-in-tokens", steps="notes*")
-def characters_are_counted(exchange: Exchange) -> Exchange:
-    """Each character of a prompt counts as one token."""
-    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=_count_characters(exchange)))
-
-
-def _count_characters(exchange: Exchange) -> int:
-    sent: Any = exchange.request_json
-    return sum(len(message["content"]) for message in sent["messages"])
 
 
 MARKS = _dropped_part("usage.marks-remove-nothing", "What precedes a mark is dropped.", "words-and-marks")
