@@ -124,13 +124,13 @@ def _choose_homes(plan: Plan) -> set[str]:
         if sentence.keyword is not Keyword.MUST or not all(len(place) > 3 and place[2] == "probes" for place in places):
             continue
         shown = [
-            scenario.id
+            (-_weight(scenario), crc32(scenario.id.encode()), scenario.id)
             for _, parameter, _, name, *_ in places
             for scenario in by_parameter[parameter]
             if _sends_probe(scenario, plan.contract.parameters[parameter], name)
         ]
-        if shown and chosen.isdisjoint(shown):
-            chosen.add(min(shown, key=lambda identity: crc32(identity.encode())))
+        if shown and chosen.isdisjoint(identity for *_, identity in shown):
+            chosen.add(min(shown)[-1])
     return chosen
 
 
