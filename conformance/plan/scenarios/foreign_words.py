@@ -23,7 +23,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "left": ("start",),
     "auto": ("any", "force"),
 }
-"""Words by a value that stands beside them in another vendor's list; the first value that is known decides."""
+"""Words by a value that stands next to them in another vendor's list; the first value that is known decides."""
 
 
 def choose_foreign(values: Collection[object]) -> str:

@@ -105,7 +105,7 @@ def requests_with_equal_ids_are_answered(exchange: Exchange, _: Context) -> Iter
 @check("http.large-messages-taken", on=in_scenario("message-of-a-megabyte"))
 def a_message_of_a_megabyte_is_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A message of a megabyte is answered, or refused with 4xx because the model cannot read so much: the document
-    allows messages of 4 MB, so the size of the body is no reason.
+    allows messages of 4 MB, so the size of the body alone may not be the reason.
     """
     if exchange.status is None:
         raise NotObserved(summarize(exchange))

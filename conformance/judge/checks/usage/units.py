@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOTES: Final = "notes"
 CLEAR_GROWTH: Final = 8
-"""Characters that a text must have more than another one, so that the tokens of both show what is counted."""
+"""Characters that one line must have more than another one, so that the tokens of both show what is counted."""
 CLEAR_PAIRS: Final = 3
 SEVERAL_LETTERS: Final = 3
 UNITS: Final[Mapping[str, Callable[[str], int]]] = {

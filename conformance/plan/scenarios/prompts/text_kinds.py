@@ -89,7 +89,7 @@ NOTES: Final = (
     TextKind("scripts", "\u4f60\u597d \u05e9\u05dc\u05d5\u05dd", "\u65e9\u5b89 \u05d1\u05d5\u05e7\u05e8"),
     TextKind("beyond-bmp", "Tags \U0001f308 \U0001d518 \U00020bb7", "Tags \U0001f30b \U0001d51f \U00020b9f"),
     TextKind("compatible", "Fold \ufb01 \u2460 \uff34 m\u00b2 \u212b", "Fold fi 1 T m2 \u00c5"),
-    TextKind("ligature", "Say \ufb02oor", "Say floor", rare=True),
+    TextKind("ligature", "Say \ufb02our", "Say flour", rare=True),
     TextKind("circled", "Step \u2462", "Step 3", rare=True),
     TextKind("superscript", "Area 7 km\u00b2", "Area 7 km2", rare=True),
     TextKind("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", "Tokyo 20", rare=True),
