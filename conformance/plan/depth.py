@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.plan.selection import Requests
     from conformance.scenario import Scenario
+    from openapi.contract.contract import Parameter
 
 Depth: TypeAlias = Literal["quick", "standard", "thorough"]
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
@@ -86,7 +87,8 @@ def _choose_left_out(plan: Plan) -> set[str]:
     """Return the scenarios to leave out: values of the requirements that have the most values.
 
     Which of them is decided by their ids, so that different parameters keep different values. Values that must be
-    accepted are kept longer: each may fail for itself, while servers refuse most invalid values in one way.
+    accepted are kept longer: each may fail for itself, while servers refuse most invalid values in one way. A value is
+    kept for each sentence with a MUST that values show.
     """
     rounds = count_usual_rounds(plan)
     requests = sum(is_usually_sent(item, step, rounds) for item in plan.scenarios for step in item.steps)
@@ -94,23 +96,53 @@ def _choose_left_out(plan: Plan) -> set[str]:
     for scenario in plan.scenarios:
         if scenario.subject is not None and len(scenario.steps) == 1 and not scenario.unless_answered:
             values[scenario.subject.requirement].append(scenario)
+    homes = _choose_homes(plan)
+    kept = {row: max(1, sum(item.id in homes for item in scenarios)) for row, scenarios in values.items()}
     for scenarios in values.values():
-        scenarios.sort(key=lambda scenario: crc32(scenario.id.encode()))
+        scenarios.sort(key=lambda scenario: (scenario.id not in homes, crc32(scenario.id.encode())))
     left_out: set[str] = set()
-    while (
-        requests > STANDARD_REQUESTS and (largest := max(values.values(), key=_weigh, default=[])) and len(largest) > 1
-    ):
-        left_out.add(largest.pop().id)
+    while requests > STANDARD_REQUESTS and values:
+        largest = max(values, key=lambda row: _weigh(values[row], kept[row]))
+        if len(values[largest]) <= kept[largest]:
+            break
+        left_out.add(values[largest].pop().id)
         requests -= 1
     weaker = sorted((item for scenarios in values.values() for item in scenarios if _is_weak(item)), key=_weight)
     left_out.update(scenario.id for scenario in weaker[: max(0, requests - STANDARD_REQUESTS)])
     return left_out
 
 
-def _weigh(scenarios: list[Scenario]) -> float:
-    """Return by how many values a requirement has more than one, half of it for values that must be accepted."""
+def _choose_homes(plan: Plan) -> set[str]:
+    """Return a scenario for each sentence with a MUST that only values of parameters show."""
+    by_parameter: dict[str, list[Scenario]] = defaultdict(list)
+    for scenario in plan.scenarios:
+        if scenario.subject is not None and len(scenario.steps) == 1 and not scenario.unless_answered:
+            by_parameter[scenario.subject.parameter].append(scenario)
+    chosen: set[str] = set()
+    for sentence in plan.contract.sentences:
+        places = [place.split("/") for place in sentence.home.places]
+        if sentence.keyword is not Keyword.MUST or not all(len(place) > 3 and place[2] == "probes" for place in places):
+            continue
+        shown = [
+            (-_weight(scenario), crc32(scenario.id.encode()), scenario.id)
+            for _, parameter, _, name, *_ in places
+            for scenario in by_parameter[parameter]
+            if _sends_probe(scenario, plan.contract.parameters[parameter], name)
+        ]
+        if shown and chosen.isdisjoint(identity for *_, identity in shown):
+            chosen.add(min(shown)[-1])
+    return chosen
+
+
+def _sends_probe(scenario: Scenario, parameter: Parameter, name: str) -> bool:
+    sent = [repr(probe.value) for probe in parameter.probes if probe.name == name]
+    return scenario.subject is not None and repr(scenario.subject.value) in sent
+
+
+def _weigh(scenarios: list[Scenario], kept: int) -> float:
+    """Return by how many values a requirement has more than are kept, half of it for values that must be accepted."""
     accepted = any(item.subject is not None and item.subject.expect == "accept" for item in scenarios)
-    return (len(scenarios) - 1) / (2 if accepted else 1)
+    return (len(scenarios) - kept) / (2 if accepted else 1)
 
 
 def _is_weak(scenario: Scenario) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conformance.plan.scenarios.foreign_words import UNKNOWN, choose_foreign
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Expect
 
-UNKNOWN_STRING = "chatproof-stranger"
 HUGE_INTEGER = 2**64
 HUGE_NUMBER = 1e308  # finite as a double, but beyond the range of a float32
 LONGEST = 4096  # most characters of a string or items of a list; longer ones cost more than they show
-KINDS: dict[str, Any] = {"string": UNKNOWN_STRING, "number": 1.5, "boolean": True, "array": [], "object": {}}
+KINDS: dict[str, Any] = {"string": UNKNOWN, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 Value = tuple[str, "Expect", Any, Keyword]
 """The keyword of the schema, the expected reaction, the value, and how binding the expectation is."""
@@ -37,8 +37,8 @@ def values(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[V
             if kind not in kinds and not (kind == "number" and "integer" in kinds)
         )
     enums = [value for branch in branches for value in branch.get("enum", ())]
-    if enums and UNKNOWN_STRING not in enums:
-        yield "enum", "reject", UNKNOWN_STRING, Keyword.SHOULD
+    if enums:
+        yield "enum", "reject", choose_foreign(enums), Keyword.SHOULD
         yield from (("enum", "reject", value.upper(), Keyword.MAY) for value in enums[:1] if isinstance(value, str))
     for branch in branches:
         yield from _of_branch(branch, document)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.depth import DEPTHS, QUICK_REQUESTS, Depth
 from conformance.plan.expected_cost import estimate_cost
+from conformance.plan.traced_sentences import map_sentences
 from conformance.run.drafting import draft
 from openapi.contract.contract import Keyword, load, names
 
@@ -66,6 +68,26 @@ def test_a_standard_run_judges_every_must(dialect: str) -> None:
         for depth in DEPTHS[1:]
     )
     assert thorough == standard
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_standard_run_sends_a_value_for_each_sentence_that_only_values_show(dialect: str) -> None:
+    sent, known = (
+        {item.scenario.id for item in plan_of(dialect, depth).assertions if item.scenario.subject}
+        for depth in DEPTHS[1:]
+    )
+    contract, thorough = load(dialect), plan_of(dialect, "thorough")
+    checks = gather_checks(contract)
+    unseen = {
+        traced.sentence.id
+        for traced in map_sentences(contract, thorough, checks)
+        if traced.sentence.keyword is Keyword.MUST
+        and all("/probes/" in place for place in traced.sentence.home.places)
+        and (shown := {item.scenario.id for item in traced.assertions if item.scenario.id in known})
+        and shown.isdisjoint(sent)
+        and not any(item.scenario.unless_answered for item in traced.assertions)
+    }
+    assert set() == unseen
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

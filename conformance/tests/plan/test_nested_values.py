@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from conformance.plan.scenarios.nested_values import HUGE_INTEGER, UNKNOWN_STRING, values
+from conformance.plan.scenarios.foreign_words import UNKNOWN
+from conformance.plan.scenarios.nested_values import HUGE_INTEGER, values
 
 DOCUMENT: dict[str, Any] = {"components": {"schemas": {"Mode": {"type": "string", "enum": ["auto", "none"]}}}}
 
@@ -20,7 +21,9 @@ def sent(schema: dict[str, Any], verdict: str) -> list[Any]:
     [
         ({"type": "string", "minLength": 2, "maxLength": 3}, ["aa", "aaa"], ["a", "aaaa"]),
         ({"type": "string", "maxLength": 100_000}, [], []),
-        ({"$ref": "#/components/schemas/Mode"}, [], [UNKNOWN_STRING, "AUTO"]),
+        ({"$ref": "#/components/schemas/Mode"}, [], ["any", "AUTO"]),
+        ({"type": "string", "enum": ["any", "auto"]}, [], ["force", "ANY"]),
+        ({"type": "string", "enum": ["red"]}, [], [UNKNOWN, "RED"]),
         ({"type": "integer", "minimum": 0, "maximum": 9}, [2.0], []),
         ({"type": "integer", "exclusiveMinimum": 4}, [5.0], [HUGE_INTEGER]),
         ({"type": "array", "maxItems": 1, "items": {"type": "integer"}}, [[1]], [[1, 2], ["1"], [1.5], [None]]),

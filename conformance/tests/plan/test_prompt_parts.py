@@ -38,6 +38,15 @@ def test_each_request_lacks_something_of_its_whole_request(dialect: str) -> None
             }, name
 
 
+def test_a_question_is_asked_twice_in_a_row() -> None:
+    steps = steps_of(prompt_parts, "mindie-2.3")
+    once, twice = (
+        [item["content"] for item in (steps[name].body or {})["messages"]]
+        for name in ("marked-without-equal-message", "marked")
+    )
+    assert [*once, once[-1]] == twice
+
+
 def test_pictures_stand_next_to_instructions_tools_earlier_turns_and_reasoning() -> None:
     body: Any = steps_of(prompt_parts, "mindie-2.3")["pictures"].body
     images = [part["image_url"] for part in body["messages"][3]["content"] if part["type"] == "image_url"]
@@ -79,6 +88,8 @@ def test_without_log_probabilities_only_texts_that_grow_are_sent() -> None:
     [
         ("email", lambda text: re.sub(r"[\w.+-]+@[\w.-]+\w", "[ADDRESS]", text)),
         ("card", lambda text: re.sub(r"\d{13,16}", "[CARD]", text)),
+        ("beyond-bmp", lambda text: re.sub("[\U00010000-\U0010ffff]", "?", text)),
+        ("compatible", lambda text: unicodedata.normalize("NFKC", text)),
         ("full-width", lambda text: unicodedata.normalize("NFKC", text)),
         ("invisible", lambda text: text.replace("\u200b", "")),
         ("case", str.casefold),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, check
+from conformance.check import Context, Finding, NotObserved, check
 from conformance.exchange import SWITCHED
-from conformance.judge.applicability import in_scenario, summarize_with_type, why_unanswered
+from conformance.judge.applicability import in_scenario, summarize, summarize_with_type, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 LENGTH_REQUIRED = 411
 NOT_ACCEPTABLE = 406
+TOO_LARGE = 413
 EXPECTATION_FAILED = 417
+SERVER_ERRORS = 500
+OF_THE_MODEL = ("token", "context")
+"""Words of refusals that are about the model, whose context may be small, and not about the size of the body."""
 
 
 def _answered_or(exchange: Exchange, status: int) -> Iterator[Finding]:
@@ -96,6 +100,18 @@ def requests_with_equal_ids_are_answered(exchange: Exchange, _: Context) -> Iter
     """
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200", reason)
+
+
+@check("http.large-messages-taken", on=in_scenario("message-of-a-megabyte"))
+def a_message_of_a_megabyte_is_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A message of a megabyte is answered, or refused with 4xx because the model cannot read so much: the document
+    allows messages of 4 MB, so the size of the body alone may not be the reason.
+    """
+    if exchange.status is None:
+        raise NotObserved(summarize(exchange))
+    names_model = any(word in exchange.text.lower() for word in OF_THE_MODEL)
+    if exchange.status >= SERVER_ERRORS or (exchange.status == TOO_LARGE and not names_model):
+        yield Finding("/status", "an answer, or a refusal for the tokens of the prompt", summarize(exchange))
 
 
 @check("http.connection-survives-refusals", on=in_scenario("one-connection*", "good-*"))

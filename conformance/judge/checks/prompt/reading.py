@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, series
+from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
@@ -49,6 +49,20 @@ def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context)
             )
     if not compared:
         raise NotExercised("the answers have too few alternatives")
+
+
+@relation("prompt.middle-read", over=("refused-plain", "refused-streamed"))
+def another_word_in_the_middle_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Another word in the middle of a prompt of some thousand tokens changes the log-probabilities of the answer: all
+    of the prompt reaches the model, not only its beginning and its end.
+
+    Not judged if log-probabilities are rounded.
+    """
+    known, found = (precise_alternatives(exchange) for exchange in exchanges.values())
+    if not known or not found:
+        raise NotExercised("the prompt is refused, or the answers have too few alternatives")
+    if are_same(known, found):
+        yield Finding("/refused-streamed/choices/0/logprobs", "other ones than with the other word", "the same ones")
 
 
 @series("prompt.every-character-read", scenario=LOOK_ALIKE)

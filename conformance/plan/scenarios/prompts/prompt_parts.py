@@ -155,18 +155,21 @@ def _after_null(clauses: Clauses) -> Body:
 
 
 def _with_marks(clauses: Clauses) -> Body:
-    """Return a conversation with instructions between its turns, and with marks of chat templates in a message.
+    """Return a conversation with instructions between its turns, with marks of chat templates in a message, and with a
+    question that is asked twice in a row.
 
     Without the role of the assistant, its turn is one of the user.
     """
     role = "".join(clauses.pick("role", "assistant")) or "user"
+    asked = {"role": "user", "content": "What shall I wear tomorrow?"}
     return {
         "messages": [
             {"role": "system", "content": "You help guests of a small hotel."},
             {"role": "user", "content": clauses.add("marked", "My <|im_end|> note <|end|>", "is about a warm coat.")},
             {"role": role, "content": "A warm coat is a good idea."},
             {"role": "system", "content": clauses.add("late-instructions", "Be brief.", "Do not speak about coats.")},
-            {"role": "user", "content": "What shall I wear tomorrow?"},
+            *clauses.pick("equal-message", asked),
+            asked,
         ]
     }
 
@@ -186,11 +189,12 @@ def _developer(clauses: Clauses) -> Body:
 
 
 DEVELOPER: Final = "developer"
+IN_PARTS: Final = "in-parts"
 MARKED: Final = "marked"
 AFTER_NULL: Final = "after-null"
 WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     "agent": _agent,
-    "in-parts": _with_parts,
+    IN_PARTS: _with_parts,
     "assistant-in-parts": _assistant_in_parts,
     AFTER_NULL: _after_null,
     MARKED: _with_marks,
@@ -201,11 +205,11 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
 }
 RARE: Final = frozenset(
     {
-        *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"in-parts{WITHOUT}result"),
-        *(f"{AFTER_NULL}{WITHOUT}result", f"agent{WITHOUT}parameter"),
+        *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"agent{WITHOUT}parameter"),
+        *(IN_PARTS, f"{IN_PARTS}{WITHOUT}question", f"{IN_PARTS}{WITHOUT}result", f"{AFTER_NULL}{WITHOUT}result"),
     }
 )
-"""Requests without a clause that only a thorough run sends, because another one is without a clause of such a part."""
+"""Requests that only a thorough run sends, because another one is without a clause of such a part."""
 MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, *REASONED, *MIXED})
 """Requests that not every model has a form for."""
 
@@ -248,7 +252,7 @@ class _Requests:
         if fields is None:
             return
         expect: Expectation = "either" if name in MAYBE_REFUSED else "answer"
-        yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect)
+        yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect, thorough=name in RARE)
         for part in parts:
             without = self._write(name, part, [])
             step = f"{name}{WITHOUT}{part}"

@@ -54,6 +54,12 @@ def accept_events_makes_a_stream(exchange: Exchange) -> Exchange:
     return with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
 
 
+@mutant("http.large-messages-taken")
+def large_bodies_are_refused(exchange: Exchange) -> Exchange:
+    """A body of more than a megabyte is refused with 413."""
+    return refuse(exchange, 413)
+
+
 @mutant("http.client-headers-ignored")
 def headers_of_clients_are_refused(exchange: Exchange) -> Exchange:
     """A request with the header fields of a client is refused."""

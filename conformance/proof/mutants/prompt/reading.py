@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.proof.editing.answers import edit_usage
-from conformance.proof.editing.logprobs import edit_each, forget_the_prompt
+from conformance.proof.editing.logprobs import alternative, edit_each, forget_the_prompt
+from conformance.proof.editing.responses import with_json, with_status
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -22,6 +23,15 @@ def characters_are_not_read(exchange: Exchange) -> Exchange:
 def words_are_not_read(exchange: Exchange) -> Exchange:
     """The start and the end of a long prompt do not reach the model."""
     return edit_each(exchange, forget_the_prompt)
+
+
+@mutant("prompt.middle-read", steps="refused-*")
+def middle_is_not_read(exchange: Exchange) -> Exchange:
+    """The middle of a long prompt does not reach the model."""
+    entry = alternative("a", -1.23456)
+    forget_the_prompt(entry)
+    choice = {"index": 0, "message": {"role": "assistant", "content": "a"}, "logprobs": {"content": [entry]}}
+    return with_status(with_json(exchange, {"choices": [choice]}), 200)
 
 
 @mutant("prompt.every-part-read", steps="*-without-*")

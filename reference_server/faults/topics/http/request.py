@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.decorators import requires_check, wrapping_fault
 from reference_server.faults.fault_middleware import is_chat_request
 from reference_server.faults.hooks import DONE, CannedResponse
 from reference_server.faults.http_gate import chat_requests, header_of, refuse_matching
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_HEADERS: Final = 50
 LONGEST_VALUE: Final = 2048  # bytes
+MEGABYTE: Final = 2**20
 REMEMBERED_S: Final = 1.0
 
 
@@ -196,3 +197,9 @@ def request_ids_in_use_are_refused(app: ASGIApp, contract: Contract) -> App:
         await (refused if is_used else app)(scope, receive, send)
 
     return serve
+
+
+@wrapping_fault("bodies-of-a-megabyte-refused", applies_to=requires_check("http.large-messages-taken"))
+def large_bodies_are_refused(app: ASGIApp, contract: Contract) -> App:
+    """A body of more than a megabyte is refused with 413."""
+    return refuse_matching(app, contract, lambda scope: int(header_of(scope, b"content-length") or 0) > MEGABYTE, 413)

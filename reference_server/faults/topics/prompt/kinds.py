@@ -24,6 +24,7 @@ PATTERNS: Final = {
 """What filters of personal data look for."""
 BAD_WORDS: Final = re.compile(r"\b(damn|crap|hell)\b", re.IGNORECASE)
 LONGEST_WORD: Final = 100
+LAST_OF_BMP: Final = 0xFFFF
 
 
 def _masked(kind: str) -> Fault:
@@ -53,6 +54,11 @@ compatible_letters = converted(
     "prompt-letters-made-compatible",
     lambda text: unicodedata.normalize("NFKC", text),
     "Full-width letters of messages become usual ones.",
+)
+beyond_bmp_replaced = converted(
+    "prompt-characters-beyond-bmp-replaced",
+    lambda text: "".join(letter if ord(letter) <= LAST_OF_BMP else "?" for letter in text),
+    "Characters of messages beyond the basic plane become question marks.",
 )
 invisible_removed = converted(
     "prompt-invisible-characters-removed",

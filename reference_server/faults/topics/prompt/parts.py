@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, ServedRequest
 
 KEYWORDS: Final = frozenset({"description", "type", "properties", "required", "nullable"})
+VERY_LONG: Final = 12_000  # characters
+LONG_PART: Final = 5_000
 HAS_TOOLS: Final = has_parameters("tools")
 
 
@@ -94,6 +96,19 @@ def _merge_equal_turns(request: ServedRequest) -> None:
         request.payload["messages"] = [row for at, row in enumerate(rows) if row not in rows[:at]] or rows
 
 
+def _merge_repeated(request: ServedRequest) -> None:
+    rows = request.payload.get("messages")
+    if isinstance(rows, list):
+        request.payload["messages"] = [row for at, row in enumerate(rows) if not at or row != rows[at - 1]]
+
+
+def _lose_middle(request: ServedRequest) -> None:
+    for message in _messages(request, "user"):
+        text = message.get("content")
+        if isinstance(text, str) and len(text) > VERY_LONG:
+            message["content"] = text[:LONG_PART] + text[-LONG_PART:]
+
+
 def _read_known_roles(request: ServedRequest) -> None:
     rows = request.payload.get("messages")
     if isinstance(rows, list) and (kept := [row for row in rows if row not in _messages(request, "developer")]):
@@ -102,6 +117,16 @@ def _read_known_roles(request: ServedRequest) -> None:
 
 equal_turns_read_once = hooked_fault(
     "equal-turns-read-once", "A message that equals an earlier one is dropped.", request=_merge_equal_turns
+)
+repeated_messages_read_once = hooked_fault(
+    "repeated-messages-read-once",
+    "A message that equals the one right before it is dropped.",
+    request=_merge_repeated,
+)
+middles_of_long_prompts_lost = hooked_fault(
+    "middles-of-long-prompts-lost",
+    "Of a message with more than 12,000 characters, the first and the last 5,000 are read.",
+    request=_lose_middle,
 )
 developers_unheard = hooked_fault(
     "developers-unheard",
