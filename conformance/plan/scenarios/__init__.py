@@ -16,13 +16,13 @@ from conformance.plan.scenarios import (
 )
 from conformance.plan.scenarios.combinations import (
     crowds,
-    forms,
     pairs,
     schema_features,
     tasks,
     tool_conversations,
     values_together,
 )
+from conformance.plan.scenarios.combinations.forms import forms
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
 from conformance.plan.scenarios.written.reading import read_scenarios
 

@@ -9,10 +9,10 @@ import pytest
 
 from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
 from conformance.plan.scenarios import list_scenarios
-from conformance.plan.scenarios.combinations import forms
 from conformance.plan.scenarios.combinations.conversations import arrange
-from conformance.plan.scenarios.combinations.form_writer import TOKENS
-from conformance.plan.scenarios.combinations.merging import merge
+from conformance.plan.scenarios.combinations.forms import forms
+from conformance.plan.scenarios.combinations.forms.merging import merge
+from conformance.plan.scenarios.combinations.forms.writer import TOKENS
 from openapi.contract.contract import Keyword, load, names
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.plan.scenarios.combinations import leaf_values
-from conformance.plan.scenarios.combinations.form_writer import FormWriter
+from conformance.plan.scenarios.combinations.forms import leaf_values
+from conformance.plan.scenarios.combinations.forms.writer import FormWriter
 from openapi.contract.contract import Keyword, load, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.plan.scenarios.combinations.form_writer import FormValue
+    from conformance.plan.scenarios.combinations.forms.writer import FormValue
 
 DIALECTS = sorted(set(names().values()))
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.plan.scenarios.combinations.schema_forms import SchemaForms
+from conformance.plan.scenarios.combinations.forms.schema_forms import SchemaForms
 from openapi.contract.contract import load, names
 from openapi.description.description import REQUEST, describe
 from openapi.schema.json_schema import REFERENCE

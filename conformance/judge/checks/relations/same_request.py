@@ -104,14 +104,6 @@ def unknown_member_does_not_matter(round_: Round, earlier: Sequence[Round]) -> b
     return _agrees(round_, earlier, "unknown")
 
 
-@_same("relations.names-in-one-case", "unknown")
-def names_in_other_cases_do_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """A field whose name is that of a parameter in other upper and lower case has no effect, unless it is refused:
-    names in JSON differ if any of their characters does.
-    """
-    return _agrees(round_, earlier, "unknown")
-
-
 @_same("relations.defaults-said", "defaults")
 def defaults_can_be_said(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """Defaults that are sent give the same answer as defaults that are left out."""

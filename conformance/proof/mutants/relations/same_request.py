@@ -46,9 +46,6 @@ ESCAPES = _changes_answer("relations.escapes", "escaped", "Escaped characters ar
 UNKNOWN = _changes_answer("relations.unknown-member", "unknown", "An unknown field becomes part of the prompt.")
 
 
-CASE = _changes_answer("relations.names-in-one-case", "unknown", "Names of parameters are read in any case.")
-
-
 DEFAULTS = _changes_answer("relations.defaults-said", "defaults", "A default that is sent counts as another value.")
 
 

@@ -42,20 +42,11 @@ first_call_judged = hooked_fault(
 )
 
 
-def _read_names_in_any_case(request: ServedRequest) -> None:
-    known = request.contract.parameters.keys()
-    for name in [name for name in request.payload if name not in known and name.lower() in known]:
-        request.payload[name.lower()] = request.payload.pop(name)
-
-
 def _take_any(request: ServedRequest) -> None:
     if request.payload.get("tool_choice") == "any":
         request.payload["tool_choice"] = "auto"
 
 
-names_in_any_case = hooked_fault(
-    "names-in-any-case", "Names of parameters are read in upper and lower case.", request=_read_names_in_any_case
-)
 foreign_choice_taken = hooked_fault(
     "tool-choice-of-other-vendors-taken",
     "The tool_choice `any` of other vendors is read as auto.",

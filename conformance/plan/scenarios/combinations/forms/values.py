@@ -12,10 +12,10 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.media import HOST, TYPES, read_media
-from conformance.plan.scenarios.combinations.leaf_values import (
+from conformance.plan.scenarios.combinations.forms.leaf_values import (
     SCHEMA as PARAMETERS,
 )
-from conformance.plan.scenarios.combinations.leaf_values import (
+from conformance.plan.scenarios.combinations.forms.leaf_values import (
     UNUSUAL,
     find_target,
     is_open,
@@ -24,13 +24,13 @@ from conformance.plan.scenarios.combinations.leaf_values import (
     write_items,
     write_leaf,
 )
-from conformance.plan.scenarios.combinations.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
+from conformance.plan.scenarios.combinations.forms.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
 from conformance.plan.scenarios.combinations.tasks import CODE, WEATHER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from conformance.plan.scenarios.combinations.schema_forms import Form, SchemaForms
+    from conformance.plan.scenarios.combinations.forms.schema_forms import Form, SchemaForms
     from openapi.schema.json_schema import Schema
 
 SCHEMA: Final = WEATHER["function"]["parameters"]  # type: ignore[index]

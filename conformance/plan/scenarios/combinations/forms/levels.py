@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.schema_forms import ITEM, UNIONS, list_inner
+from conformance.plan.scenarios.combinations.forms.schema_forms import ITEM, UNIONS, list_inner
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.plan.scenarios.combinations.schema_forms import Form, SchemaForms
+    from conformance.plan.scenarios.combinations.forms.schema_forms import Form, SchemaForms
     from openapi.contract.contract import Parameter
     from openapi.schema.json_schema import Schema
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.plan.media import HOST
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.plan.scenarios.combinations.conversations import arrange
-from conformance.plan.scenarios.combinations.form_levels import (
+from conformance.plan.scenarios.combinations.forms.leaf_values import UNUSUAL
+from conformance.plan.scenarios.combinations.forms.levels import (
     INSTRUCTIONS,
     STRENGTHS,
     find_level,
     is_instruction_in_one_text,
 )
-from conformance.plan.scenarios.combinations.form_values import FormValues
-from conformance.plan.scenarios.combinations.leaf_values import UNUSUAL
-from conformance.plan.scenarios.combinations.schema_forms import SchemaForms
+from conformance.plan.scenarios.combinations.forms.schema_forms import SchemaForms
+from conformance.plan.scenarios.combinations.forms.values import FormValues
 from conformance.plan.scenarios.combinations.tasks import WEATHER, list_supported
 from openapi.contract.contract import ABSENT, Keyword
 from openapi.description.description import REQUEST, describe
@@ -28,7 +28,7 @@ from openapi.schema.json_schema import REFERENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.plan.scenarios.combinations.schema_forms import Form
+    from conformance.plan.scenarios.combinations.forms.schema_forms import Form
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]

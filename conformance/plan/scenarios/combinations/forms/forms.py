@@ -12,16 +12,16 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.form_writer import FormValue, find_writer
-from conformance.plan.scenarios.combinations.merging import merge
+from conformance.plan.scenarios.combinations.forms.merging import merge
+from conformance.plan.scenarios.combinations.forms.writer import FormValue, find_writer
 from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from conformance.plan.scenarios.combinations.form_writer import FormWriter
-    from conformance.plan.scenarios.combinations.schema_forms import Form
+    from conformance.plan.scenarios.combinations.forms.schema_forms import Form
+    from conformance.plan.scenarios.combinations.forms.writer import FormWriter
     from openapi.contract.contract import Contract
 
     Body = dict[str, Any]

@@ -11,7 +11,7 @@ import json
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
+from conformance.plan.scenarios.combinations.forms.schema_forms import ITEM, OTHER_FIELD, UNIONS, list_inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

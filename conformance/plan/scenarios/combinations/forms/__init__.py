@@ -1,0 +1,1 @@
+"""Requests in which a parameter has each form that its schema allows."""
