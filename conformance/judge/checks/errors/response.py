@@ -29,6 +29,7 @@ TRACES = re.compile(  # of Python, the Java virtual machine, JavaScript, Go and 
 
 IS_JSON = re.compile(r"application/(?:[^/]+\+)?json")  # "+json" by RFC 6839; problem details by RFC 9457
 LARGE_REQUEST = 65_536  # bytes; a server may refuse a larger request with 413
+SERVERS_FAULT = re.compile(r"server|internal", re.IGNORECASE)
 MAX_REFUSAL = 16_384  # bytes; a longer refusal repeats the request
 HTTP_CODES = range(100, 600)
 
@@ -152,6 +153,19 @@ def message_says_something(exchange: Exchange, _: Context) -> Iterator[Finding]:
         raise NotExercised(f"the body is {found.name}")
     if not any(character.isalpha() for character in str(found.message or "")):
         yield Finding(f"/{found.form.message.replace('.', '/')}", "a message", repr(found.message))
+
+
+@check("errors.type-of-clients-fault", on=REFUSAL)
+def type_does_not_blame_the_server(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The type of a refusal with 4xx does not say that the server failed: clients repeat such requests."""
+    found = envelope_of(exchange)
+    types = {name: found.field(name) for name in ("type", "error_type")}
+    stated = {name: value for name, value in types.items() if isinstance(value, str) and value}
+    if not stated or not 400 <= (exchange.status or 0) < 500:
+        raise NotExercised("the refusal states no type, or has another status")
+    for name, value in stated.items():
+        if SERVERS_FAULT.search(value):
+            yield Finding(f"/{name}", "the type of a fault of the client", repr(value)[:80])
 
 
 @check("errors.code-is-status", on=REFUSAL)

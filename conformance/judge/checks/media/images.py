@@ -47,6 +47,12 @@ def image_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     yield from expect_answer(exchange)
 
 
+@check("media.image-alone-answered", on=in_scenario("media-image", "image-alone"))
+def image_without_text_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A message that consists of an image is answered: no document demands a part with text."""
+    yield from expect_answer(exchange)
+
+
 @relation("media.images-told-apart", over=("image-red", "image-blue"))
 def images_are_told_apart(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """One question about a red and a blue image has two answers: the image reaches the model.

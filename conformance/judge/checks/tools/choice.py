@@ -128,10 +128,9 @@ def named_tool_is_called(exchange: Exchange, context: Context) -> Iterator[Findi
 
 
 @check("tools.allowed-are-called", on=_demands(lambda choice: isinstance(choice, dict) and "allowed_tools" in choice))
-def allowed_tools_are_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def allowed_tools_are_called(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A tool_choice that allows some of the tools, and requires a call, makes the model call these and no others."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
+    require_answer(exchange, context)
     allowed = [tool["function"]["name"] for tool in exchange.request_json["tool_choice"]["allowed_tools"]["tools"]]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]

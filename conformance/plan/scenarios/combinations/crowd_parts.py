@@ -40,7 +40,8 @@ THOUGHTS: Final = frozenset(("thoughts", "effort"))
 class Part:
     """A few parameters, messages or pieces of content that a request may have.
 
-    values: its parameters. messages: those in front of the question. medium: the file next to the question.
+    values: its parameters. messages: those in front of the question. after: those behind it.
+    medium: the file next to the question.
     tokens: the limit that its answer needs. capabilities: what the server must have.
     check: the check that judges the effect in each answer; empty if the part is only there to be next to others.
     hidden_by: the parts next to which an answer does not show the effect.
@@ -51,6 +52,7 @@ class Part:
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
     messages: tuple[Mapping[str, Any], ...] = ()
+    after: tuple[Mapping[str, Any], ...] = ()
     medium: str = ""
     question: str = ""
     tokens: int = FEW
@@ -132,6 +134,7 @@ EFFECTS: Final = (
         capabilities=frozenset(("tools",)),
         check="tools.allowed-are-called",
         apart=FORCED | FORMS,
+        optional=True,
     ),
     Part(
         "thoughts",
@@ -185,6 +188,14 @@ OTHERS: Final = (
             {"role": "assistant", "content": "", "tool_calls": [CALL]},
             {"role": "tool", "tool_call_id": "call00001", "content": "sunny, 24 degrees"},
             {"role": "assistant", "content": "It is sunny."},
+        ),
+        capabilities=frozenset(("tools",)),
+    ),
+    Part(
+        "result",
+        after=(
+            {"role": "assistant", "content": "", "tool_calls": [{**CALL, "id": "call00002"}]},
+            {"role": "tool", "tool_call_id": "call00002", "content": "cloudy, 9 degrees"},
         ),
         capabilities=frozenset(("tools",)),
     ),

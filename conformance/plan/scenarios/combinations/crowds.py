@@ -84,7 +84,8 @@ class Crowds:
             tokens = max(tokens, part.tokens)
         question = next((part.question for part in group if part.question), QUESTION)
         asked = [*content, {"type": "text", "text": question}] if content else question
-        turns = self._media.insert([*messages, {"role": "user", "content": asked}])
+        after = [message for part in group for message in part.after]
+        turns = self._media.insert([*messages, {"role": "user", "content": asked}, *after])
         limit = LIMIT if LIMIT in self._known else NEWER_LIMIT
         for base in BASES:
             body = {"messages": turns, limit: tokens, **base, **joined}

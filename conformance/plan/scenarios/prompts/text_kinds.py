@@ -47,7 +47,7 @@ class TextKind:
 NOTES: Final = (
     TextKind("email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True),
     TextKind("phone", "Call +1 202 555 0143", "Call +49 30 901820 12345678", grows=True, rare=True),
-    TextKind("card", "Pay with 4222222222222", "Pay with 4111111111111111", grows=True),
+    TextKind("card", "Pay with 4222222222222", "Pay with 4111111111111111", grows=True, rare=True),
     TextKind("ip-address", "The router is 9.9.9.9", "The router is 203.0.113.254", rare=True),
     TextKind(
         "url",
@@ -94,7 +94,7 @@ NOTES: Final = (
     TextKind("superscript", "Area 7 km\u00b2", "Area 7 km2", rare=True),
     TextKind("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", "Tokyo 20", rare=True),
     TextKind("invisible", "ho\u200btel", "hotel", rare=True),
-    TextKind("non-breaking", "5\u00a0km", "5 km", rare=True),
+    TextKind("other-spaces", "5\u00a0km of\u2009old\u202froad", "5 km of old road"),
     TextKind("quotes", "\u201csoft\u201d", '"soft"'),
     TextKind(
         "account", "Send it to NO9386011117947", "Send it to MT84MALT011000012345MTLCAST001S", grows=True, rare=True

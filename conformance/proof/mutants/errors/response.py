@@ -55,6 +55,17 @@ def _replace_strings(value: Any) -> Any:
     return "something is wrong" if isinstance(value, str) else value
 
 
+@mutant("errors.type-of-clients-fault")
+def type_blames_the_server(exchange: Exchange) -> Exchange:
+    """The type of a refusal says that the server failed."""
+
+    def edit(body: dict[str, Any]) -> None:
+        inner = body.get("error")
+        (inner if isinstance(inner, dict) else body)["type"] = "server_error"
+
+    return edit_answer(exchange, edit)
+
+
 @mutant("errors.no-traceback")
 def refusal_shows_a_traceback(exchange: Exchange) -> Exchange:
     """A refusal contains a line of a traceback."""

@@ -53,3 +53,9 @@ def stream_sees_nothing(exchange: Exchange) -> Exchange:
 def image_breaks_the_server(exchange: Exchange) -> Exchange:
     """A request with an image gets a 500."""
     return refuse(exchange, 500)
+
+
+@mutant("media.image-alone-answered")
+def image_needs_a_text(exchange: Exchange) -> Exchange:
+    """A message that consists of an image gets a 400."""
+    return refuse(exchange, 400)

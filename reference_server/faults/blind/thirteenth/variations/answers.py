@@ -64,7 +64,8 @@ def _send_empty_piece(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         return
     said = message_of(choice)
     if said.get("content") and not any(value for name, value in said.items() if name not in ("role", "content")):
-        yield write_chunk({**chunk, "choices": [{**choice, "delta": {**said, "content": ""}}]})
+        scores = {"logprobs": None} if "logprobs" in choice else {}
+        yield write_chunk({**chunk, "choices": [{**choice, **scores, "delta": {**said, "content": ""}}]})
 
 
 call_ids_name_their_function = variation(
