@@ -56,7 +56,7 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
             judged = True
             if not _is_repetition(choice):
                 yield Finding(f"{where}/message/content", "one token again and again", repr(choice.content)[:200])
-        said = [entry.token for entry in entries.get(index, ()) if entry.token.strip() in banned]
+        said = [entry.token for entry in entries.get(index, ()) if entry.token.lstrip() in banned]
         judged = judged or bool(banned and entries.get(index))
         if said:
             yield Finding(f"{where}/logprobs/content", "none of the bad words", f"the token {said[0]!r}")
