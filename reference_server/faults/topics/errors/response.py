@@ -117,6 +117,15 @@ def refusals_of_another_status(_head: ResponseHead, body: Any, _request: ServedR
     return body
 
 
+@fault("refusals-called-internal", "refusal", applies_to=requires_check("errors.type-of-clients-fault"))
+def refusals_called_internal(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
+    """The type of a refusal is that of an internal error."""
+    if isinstance(body, dict):
+        response, name = (body["error"], "type") if isinstance(body.get("error"), dict) else (body, "error_type")
+        response[name] = "internal_server_error"
+    return body
+
+
 @fault("param-is-another", "refusal", applies_to=requires_check("errors.param-is-the-parameter"))
 def param_is_another(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     """`param` names a parameter that is valid."""
