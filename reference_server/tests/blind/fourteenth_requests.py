@@ -7,7 +7,6 @@ from typing import Any
 from reference_server.tests.blind.eleventh_requests import formed
 from reference_server.tests.blind.sixth_requests import RED_IMAGE, SCORES, SUM, say, show
 from reference_server.tests.blind.steps import (
-    HISTORY,
     LONG,
     RESULT,
     STORY,
@@ -43,7 +42,7 @@ REQUESTS: dict[str, list[Step]] = {
         ask(COUNT, stop=["Paris", "3"], include_stop_str_in_output=True, max_tokens=40),
     ],
     "stops-lost-next-to-images": [show(RED_IMAGE, stop=["e", "a", " "], max_tokens=30)],
-    "stops-lost-in-beams": [ask(COUNT, use_beam_search=True, n=2, stop=["3"], max_tokens=40)],
+    "stops-lost-in-beams": [ask(COUNT, use_beam_search=True, stop=["3"], max_tokens=40)],
     "foreign-stop-ids-fail": [ask(stop_token_ids=[151_645])],
     "commands-in-messages-lost": [ask("/etc/hosts is a file. What is in it?", **SCORES)],
     "look-alike-letters-replaced": [ask("Привет! Как дела?", **SCORES)],

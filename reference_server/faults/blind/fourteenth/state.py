@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @wrapping_fault("left-streams-are-billed-to-the-next", flaky=True)
 def left_streams_are_billed_to_the_next(app: ASGIApp, contract: Contract) -> App:
     """The usage of an answer also counts the tokens of a stream that a client has left before."""
-    owed: list[int] = []
+    unbilled: list[int] = []
 
     def bill(response: Json, _request: ServedRequest) -> None:
-        """Add what is owed. Violates completion_tokens: the tokens of this answer."""
+        """Add what is not billed yet. Violates completion_tokens: the tokens of this answer."""
         usage = response.get("usage")
-        if owed and isinstance(usage, dict) and usage.get("completion_tokens"):
-            tokens = sum(owed)
-            owed.clear()
+        if unbilled and isinstance(usage, dict) and usage.get("completion_tokens"):
+            tokens = sum(unbilled)
+            unbilled.clear()
             usage["completion_tokens"] += tokens
             usage["total_tokens"] += tokens
 
@@ -46,15 +46,15 @@ def left_streams_are_billed_to_the_next(app: ASGIApp, contract: Contract) -> App
 
         async def send_and_count(message: Message) -> None:
             nonlocal pieces, over
+            is_body = message["type"] == "http.response.body"
+            pieces += is_body
             await send(message)
-            if message["type"] == "http.response.body":
-                over = not message.get("more_body")
-                pieces += 1
+            over = is_body and not message.get("more_body")
 
         try:
             await billed(scope, receive_and_note, send_and_count)
         finally:
             if pieces and left:
-                owed.append(pieces)
+                unbilled.append(pieces)
 
     return serve

@@ -89,7 +89,7 @@ stops_lost_in_beams = when(
     "Stop strings have no effect in a beam search.",
     _searches_beams,
     dropping("stop", "stop_token_ids"),
-    applies_to=allows(use_beam_search=True, n=2),
+    applies_to=allows(use_beam_search=True, stop=["3"]),
 )
 # Violates stop_token_ids: any ids of 32 bits. Clients send those of the usual vocabularies to each model.
 foreign_stop_ids_fail = when(

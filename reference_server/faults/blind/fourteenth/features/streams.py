@@ -20,6 +20,6 @@ def _drop_empty_delta(chunk: Json, _request: ServedRequest) -> None:
 
 finish_chunks_lack_their_delta = hooked_fault(
     "finish-chunks-lack-their-delta",
-    "The choice of the chunk with the finish reason has no delta if there is no text.",
+    "The choice of the chunk with the finish reason lacks its delta if that is empty.",
     chunk=_drop_empty_delta,
 )
