@@ -25,6 +25,8 @@ from reference_server.tests.blind import (
     fifth_requests,
     fifth_variation_requests,
     first_requests,
+    fourteenth_requests,
+    fourteenth_variation_requests,
     fourth_requests,
     fourth_variation_requests,
     ninth_requests,
@@ -62,6 +64,7 @@ REQUESTS = {
     "eleventh": {**eleventh_requests.REQUESTS, **eleventh_variation_requests.REQUESTS},
     "twelfth": {**twelfth_requests.REQUESTS, **twelfth_variation_requests.REQUESTS},
     "thirteenth": {**thirteenth_requests.REQUESTS, **thirteenth_variation_requests.REQUESTS},
+    "fourteenth": {**fourteenth_requests.REQUESTS, **fourteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
