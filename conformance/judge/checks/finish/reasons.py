@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.check import Context, Finding, NotExercised, check, relation, series
 from conformance.judge.answer_fields import FINISH_REASONS, choices_of
 from conformance.judge.applicability import PLAIN_ANSWER, STOPPED_BY_TEXT, why_unanswered
+from conformance.judge.checks.effects.beside import BESIDE, KEPT_BESIDE
 from conformance.judge.token_counts import completion_count, requested_limit
 
 if TYPE_CHECKING:
@@ -76,6 +77,28 @@ def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: C
         raise NotExercised("the texts differ, so their finish reasons may differ")
     if plain.finish_reason() != streamed.finish_reason():
         yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))
+
+
+@series("finish.beside-as-alone", scenario=KEPT_BESIDE)
+def choices_beside_others_end_as_alone(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A choice of a stream with many other parameters that has the text of a plain answer which ended by itself ends
+    with "stop", too.
+    """
+    judged = False
+    for name, alone in exchanges.items():
+        beside = exchanges.get(f"{name}{BESIDE}")
+        if beside is None or why_unanswered(alone) or why_unanswered(beside) or alone.finish_reason() != "stop":
+            continue
+        if requested_limit(beside) < requested_limit(alone):
+            continue
+        for index, choice in beside.choices.items():
+            if choice.content and choice.content == alone.content():
+                judged = True
+                if choice.finish_reason != "stop":
+                    where = f"/{name}{BESIDE}/choices/{index}/finish_reason"
+                    yield Finding(where, "stop", repr(choice.finish_reason))
+    if not judged:
+        raise NotExercised("no choice has the text of an answer that ended by itself")
 
 
 @check("finish.reason-given", on=PLAIN_ANSWER)

@@ -89,8 +89,9 @@ def _functions(allows: Allows) -> Iterator[Scenario]:
         return
     others = [_other(number) for number in range(forms["more"])]
     offered = [*(row["function"] for row in rows), *others]
+    most = next(count for count in range(len(offered), 0, -1) if allows(_offer(offered[:count])))
     first = {"type": "function", "function": {"name": rows[0]["function"]["name"]}}
-    body = {**_offer(offered), "tool_choice": first, "max_tokens": ENOUGH}
+    body = {**_offer(offered[:most]), "tool_choice": first, "max_tokens": ENOUGH}
     single = {**body, "parallel_tool_calls": False}
     yield Scenario(FUNCTIONS, SUMMARY, (Step(body=single if allows(single) else body),))
     for place, row in enumerate(rows, 1):

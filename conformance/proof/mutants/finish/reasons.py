@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import edit_choice
+from conformance.proof.editing.answers import edit_choice, edit_either
 from conformance.proof.mutants.finish.changes import with_reason
 from conformance.proof.mutants.mutant import mutant
 
@@ -34,6 +34,18 @@ def stopped_stream_ends_with_length(exchange: Exchange) -> Exchange:
 def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
     """The streamed answer ends with another reason than the plain one."""
     return with_reason(exchange, "length" if exchange.finish_reason() == "stop" else "stop")
+
+
+@mutant("finish.beside-as-alone", steps="*-beside")
+def stream_beside_others_ends_for_another_reason(exchange: Exchange) -> Exchange:
+    """The choices of a stream with many other parameters end with "length" where the model ended by itself."""
+
+    def change(chunk: dict[str, Any]) -> None:
+        for choice in chunk["choices"]:
+            if choice.get("finish_reason") == "stop":
+                choice["finish_reason"] = "length"
+
+    return edit_either(exchange, change)
 
 
 @mutant("finish.reason-given")
