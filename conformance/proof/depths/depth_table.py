@@ -21,14 +21,21 @@ def read() -> dict[str, Any]:
 
 
 def add_known(table: Mapping[str, Any], known: Mapping[str, Any], untested: Set[str]) -> dict[str, Any]:
-    """Complete the figures of some faults with the former ones of the faults that were not tested."""
+    """Complete the figures of some faults with the former ones of the faults that were not tested.
+
+    Faults that were never tested do not count; nor does one that is tested for the first time and not detected.
+    """
     depths = {}
     for depth, result in table["depths"].items():
         before = known["depths"][depth]
         others = {name: strength for name, strength in before["strengths"].items() if name in untested}
         strengths = dict(sorted({**others, **result["strengths"]}.items()))
         depths[depth] = {"requests": {**before["requests"], **result["requests"]}, "strengths": strengths}
-    return {"faults": table["faults"] + len(untested), "depths": depths}
+    return {"faults": known["faults"] + len(_list_detected(table) - _list_detected(known)), "depths": depths}
+
+
+def _list_detected(table: Mapping[str, Any]) -> set[str]:
+    return {name for result in table["depths"].values() for name in result["strengths"]}
 
 
 def render_summary(table: Mapping[str, Any]) -> list[str]:

@@ -24,8 +24,10 @@ def _has(body: dict[str, object], part: Part, known: set[str]) -> bool:
     values = {name: value for name, value in part.values.items() if name in known}
     messages = body["messages"]
     assert isinstance(messages, list)
-    shown = not part.medium or part.name in repr(messages[-1]["content"])
-    return shown and values.items() <= body.items() and all(item in messages for item in part.messages)
+    asked = [item for item in messages if item["role"] == "user"][-1]
+    shown = not part.medium or part.name in repr(asked["content"])
+    said = all(item in messages for item in (*part.messages, *part.after))
+    return shown and values.items() <= body.items() and said
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

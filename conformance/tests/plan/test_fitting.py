@@ -108,7 +108,8 @@ def test_a_step_for_one_check_is_left_out_where_the_contract_forbids_its_request
         name: {step.name for scenario in read_scenarios(case) for step in scenario.steps if step.only_for}
         for name, case in (("openai", contract), ("other", replace(contract, schemas=without_developers)))
     }
-    assert {"openai": {"developer"}, "other": set()} == steps
+    custom = {"named", "required-by-grammar"}
+    assert {"openai": {"developer", *custom}, "other": custom} == steps
 
 
 @pytest.mark.parametrize(("most", "is_sent"), [(4, True), (3, False)])

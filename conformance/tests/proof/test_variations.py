@@ -69,6 +69,7 @@ MAY_BE_UNEXERCISED = {
     "three-events-a-segment": {"http.coded-stream-in-time", "http.large-stream-in-time"},
     "streams-of-one-choice": {
         *("choices.streamed-as-plain", "usage.streamed-choices-as-plain", "stream.as-many-choices-as-asked"),
+        *("effects.kept-beside-others", "finish.beside-as-alone"),
     },
 }
 """Requirements that nothing shows where a server makes use of what its document allows, by variation."""

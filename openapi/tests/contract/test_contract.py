@@ -69,9 +69,9 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
 def test_a_duplicate_alias_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {path: {"aliases": ["same"]} for path in ("dialects/a.yaml", "dialects/b.yaml")}
     monkeypatch.setattr(
-        "openapi.contract.contract.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"}
+        "openapi.contract.dialect_names.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"}
     )
-    monkeypatch.setattr("openapi.contract.contract.read", files.__getitem__)
+    monkeypatch.setattr("openapi.contract.dialect_names.read", files.__getitem__)
     with pytest.raises(ContractError, match=r"dialects/b.yaml: duplicate alias 'same': dialect a has this name"):
         names()
 

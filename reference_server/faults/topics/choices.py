@@ -17,6 +17,7 @@ from reference_server.faults.decorators import (
 )
 from reference_server.faults.fault_middleware import FaultMiddleware
 from reference_server.faults.hooks import Hooks
+from reference_server.faults.topics.effects.beside import lost_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,4 +202,11 @@ beams_alike = hooked_fault(
     answer=_beams_alike,
     applies_to=has_parameters("use_beam_search"),
     bugs=[48],
+)
+
+beams_lost = lost_beside(
+    "beam-search-lost-beside-logprobs",
+    "use_beam_search",
+    "logprobs",
+    "`use_beam_search` is ignored if log-probabilities are asked for.",
 )

@@ -37,16 +37,3 @@ def _repeat(content: list[dict[str, Any]]) -> None:
 def penalties_are_ignored_when_greedy(exchange: Exchange) -> Exchange:
     """The answer repeats a token, with penalties as without."""
     return edit_content(exchange, _repeat)
-
-
-@mutant("effects.penalties-drawn", steps="drawn")
-def penalties_are_ignored_when_drawn(exchange: Exchange) -> Exchange:
-    """Choices repeat their tokens, as without any penalty."""
-    return edit_content(exchange, _say_again)
-
-
-def _say_again(content: list[dict[str, Any]]) -> None:
-    """Let each token be the same, and somewhat likelier than another one."""
-    said, unsaid = ({"token": token, "bytes": list(token.encode())} for token in ("said", "unsaid"))
-    for entry in content:
-        entry |= {**said, "logprob": -0.2, "top_logprobs": [{**said, "logprob": -0.2}, {**unsaid, "logprob": -1.8}]}

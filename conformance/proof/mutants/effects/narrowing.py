@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import edit_choice, edit_every_choice, edit_text
@@ -31,10 +32,15 @@ def top_p_is_ignored(exchange: Exchange) -> Exchange:
 
 
 def _choose_first(content: list[dict[str, Any]]) -> None:
-    """Let each token but the first be the likeliest of three, of which the second reaches half of the probability."""
+    """Let each token but the first be the likeliest of three, of which the second reaches half of the probability.
+
+    A first token that is not the likeliest one has no alternatives.
+    """
     for entry in content[1:]:
         others = [{"token": token, "logprob": value, "bytes": None} for token, value in (("b", -1.08), ("c", -1.35))]
         entry |= {"logprob": -0.92, "top_logprobs": [{**entry, "logprob": -0.92}, *others]}
+    if content[0]["logprob"] < max((item["logprob"] for item in content[0]["top_logprobs"]), default=-math.inf):
+        content[0]["top_logprobs"] = []
 
 
 @mutant("effects.top-p-whole", steps="few")

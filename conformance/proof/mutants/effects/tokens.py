@@ -45,7 +45,7 @@ def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
 @mutant("effects.stop-token-ids-heeded", steps="*")
 def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
     """stop_token_ids has no effect."""
-    return with_text(exchange, STORY)
+    return exchange if exchange.is_stream else with_text(exchange, STORY)
 
 
 @mutant("effects.stop-token-ids-beside-others", steps="*e*")

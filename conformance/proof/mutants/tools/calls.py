@@ -157,14 +157,3 @@ def calls_are_lost_from_the_stream(exchange: Exchange) -> Exchange:
 def later_pieces_have_empty_names(exchange: Exchange) -> Exchange:
     """The pieces of a call that have no name have an empty one."""
     return edit_calls(exchange, lambda call: call.setdefault("function", {}).setdefault("name", ""))
-
-
-@mutant("tools.cut-calls-shown", steps="cut")
-def cut_call_is_lost(exchange: Exchange) -> Exchange:
-    """A plain answer whose call is cut off has neither the call nor text."""
-
-    def change(holder: dict[str, Any]) -> None:
-        for choice in holder["choices"]:
-            choice["message"] = {"role": "assistant", "content": ""}
-
-    return edit_either(exchange, change)

@@ -46,9 +46,13 @@ def required_is_ignored(exchange: Exchange) -> Exchange:
 @mutant("tools.named-is-called")
 def another_tool_is_called(exchange: Exchange) -> Exchange:
     """Another function is called than the one that tool_choice names."""
-    return edit_calls(
-        exchange, lambda call: call["function"].update(name="get_weather") if call["function"].get("name") else None
-    )
+
+    def change(call: Call) -> None:
+        tool = call.get("function") or call.get("custom") or {}
+        if tool.get("name"):
+            tool["name"] = "get_weather"
+
+    return edit_calls(exchange, change)
 
 
 @mutant("tools.allowed-are-called")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import ServedRequest
 
 
-def _lost(name: str, lost: str, beside: str, line: str, *, bug: int | None = None) -> Fault:
+def lost_beside(name: str, lost: str, beside: str, line: str, *, bug: int | None = None) -> Fault:
     """Make a fault that drops a parameter if the request also has another one."""
     drop = ignoring(lost)
 
@@ -33,17 +33,23 @@ def _meet(contract: Contract, first: str, second: str) -> bool:
     return has_parameters(first, second)(contract) and not forbidden
 
 
-top_k_lost = _lost(
+top_k_lost = lost_beside(
     "top-k-lost-beside-a-stop", "top_k", "stop", "`top_k` is ignored if there is a stop string.", bug=146
 )
-top_p_lost = _lost("top-p-lost-beside-top-k", "top_p", "top_k", "`top_p` is ignored if there is a top_k.", bug=146)
-min_p_lost = _lost("min-p-lost-beside-top-k", "min_p", "top_k", "`min_p` is ignored if there is a top_k.", bug=146)
-seed_lost = _lost("seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored if there is a stop string.", bug=147)
-seed_lost_beside_tools = _lost(
+top_p_lost = lost_beside(
+    "top-p-lost-beside-top-k", "top_p", "top_k", "`top_p` is ignored if there is a top_k.", bug=146
+)
+min_p_lost = lost_beside(
+    "min-p-lost-beside-top-k", "min_p", "top_k", "`min_p` is ignored if there is a top_k.", bug=146
+)
+seed_lost = lost_beside(
+    "seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored if there is a stop string.", bug=147
+)
+seed_lost_beside_tools = lost_beside(
     "seed-lost-beside-tools", "seed", "tools", "A seed is ignored if there are tools.", bug=147
 )
 
-seed_lost_beside_forms = _lost(
+seed_lost_beside_forms = lost_beside(
     "seed-lost-beside-a-form",
     "seed",
     "response_format",
@@ -63,16 +69,16 @@ temperature_lost = hooked_fault(
     request=_choose_likeliest,
     applies_to=has_parameters("temperature", "tools"),
 )
-bias_lost = _lost(
+bias_lost = lost_beside(
     "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
 )
-frequency_lost = _lost(
+frequency_lost = lost_beside(
     "frequency-penalty-lost-beside-top-p",
     "frequency_penalty",
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
 )
-stop_lost = _lost("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
+stop_lost = lost_beside("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
 
 
 def _has_several(request: ServedRequest) -> bool:
@@ -115,10 +121,4 @@ penalties_lost = hooked_fault(
     "Penalties are ignored if there are several choices.",
     request=_forget_for_several("presence_penalty", "frequency_penalty", "repetition_penalty"),
     applies_to=requires_check("effects.penalties-drawn"),
-)
-beams_lost = _lost(
-    "beam-search-lost-beside-logprobs",
-    "use_beam_search",
-    "logprobs",
-    "`use_beam_search` is ignored if log-probabilities are asked for.",
 )
