@@ -72,3 +72,9 @@ def test_a_request_without_what_a_server_may_refuse_is_sent_only_if_the_other_on
     assert optional
     for scenario in optional:
         assert scenario.id == scenarios[f"{scenario.id}-usual"].unless_answered
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_request_says_how_to_call_tools_that_it_does_not_offer(dialect: str) -> None:
+    bodies = [step.body or {} for scenario in crowds.generate(load(dialect)) for step in scenario.steps]
+    assert [] == [body for body in bodies if "parallel_tool_calls" in body and "tools" not in body]

@@ -46,6 +46,7 @@ class Part:
     check: the check that judges the effect in each answer; empty if the part is only there to be next to others.
     hidden_by: the parts next to which an answer does not show the effect.
     apart: the parts that are not sent with it, because together they ask for two answers.
+    needs: the parameter without which it says nothing, and some servers refuse it.
     optional: whether a server that has the capabilities may still refuse it, as a model without sound does.
     """
 
@@ -60,6 +61,7 @@ class Part:
     check: str = ""
     hidden_by: frozenset[str] = frozenset()
     apart: frozenset[str] = frozenset()
+    needs: str = ""
     optional: bool = False
 
 
@@ -215,7 +217,7 @@ OTHERS: Final = (
     Part("special-tokens", {"skip_special_tokens": False}),
     Part("token-ids", {"return_token_ids": True}),
     Part("interval", {"stream_interval": 3}),
-    Part("single-calls", {"parallel_tool_calls": False}, capabilities=frozenset(("tools",))),
+    Part("single-calls", {"parallel_tool_calls": False}, capabilities=frozenset(("tools",)), needs="tools"),
     Part("user", {"user": "chatproof"}),
     Part("labels", {"metadata": {"purpose": "test"}}),
     Part("unstored", {"store": False}),

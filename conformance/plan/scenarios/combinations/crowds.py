@@ -39,13 +39,20 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
 
 def _list_scenarios(crowds: Crowds) -> Iterator[Scenario]:
     for number, group in enumerate(crowds.cover(), 1):
-        identity, usual = f"{CROWDS}{number}", tuple(part for part in group if not part.optional)
+        identity, usual = f"{CROWDS}{number}", _leave_out_optional(group)
         expect: Expectation = "answer" if usual == group else "either"
         step = Step(name_step(group), body=crowds.join(group), expect=expect)
         yield Scenario(identity, SUMMARY, (step,))
         if usual != group and (body := crowds.join(usual)) is not None:
             step = Step(name_step(usual), body=body)
             yield Scenario(f"{identity}-usual", SUMMARY, (step,), unless_answered=identity)
+
+
+def _leave_out_optional(group: Group) -> Group:
+    """Return the parts that a server has to accept, without those that say nothing then."""
+    left = tuple(part for part in group if not part.optional)
+    sent = {name for part in left for name in part.values}
+    return tuple(part for part in left if not part.needs or part.needs in sent)
 
 
 def name_step(group: Group) -> str:
