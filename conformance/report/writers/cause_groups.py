@@ -23,14 +23,20 @@ STATES: Final = {
 }
 """What happened to the sentences that were not judged."""
 SHOWN_CAPABILITIES: Final = 6
-ProblemKind = Literal["failure", "error", "waived", "warning"]
+ProblemKind = Literal["failure", "untestable", "error", "waived", "warning"]
 COUNTED: Final[tuple[tuple[ProblemKind, tuple[str, ...], str, str], ...]] = (
-    ("failure", (), "requirement fails", "requirements fail"),
+    ("failure", ("FAIL",), "requirement fails", "requirements fail"),
+    ("untestable", ("UNTESTABLE",), "requirement is untestable", "requirements are untestable"),
     ("warning", ("WARN", "UNTESTABLE"), "warning", "warnings"),
     ("waived", ("WAIVED",), "waived failure", "waived failures"),
     ("error", ("ERROR",), "internal error", "internal errors"),
 )
 """What the headline counts: the kind of a problem, the outcomes of its rows that count, and their name."""
+EXPLAINED: Final = (
+    ("WARN", "warning", "warnings"),
+    ("UNTESTABLE", "untestable requirement", "untestable requirements"),
+)
+"""What failures may explain without failing itself: the outcome and its name."""
 MOST_CAUSES: Final = 12
 """Causes that a report shows with their evidence in front of its lists; a server without validation has a hundred."""
 
@@ -61,7 +67,8 @@ class CauseGroup:
     def kind(self) -> ProblemKind:
         """What a reader has to do about it: the same in the headline and in the lists of a report."""
         if self.fails:
-            return "failure"
+            failing = {row["outcome"] for row in self.rows if row["fails"]}
+            return "untestable" if failing == {"UNTESTABLE"} else "failure"
         kinds: dict[str, ProblemKind] = {"ERROR": "error", "WAIVED": "waived"}
         return kinds.get(self.row["outcome"], "warning")
 
@@ -95,26 +102,29 @@ def _is_problem(row: dict[str, Any], ended_early: bool) -> bool:
 def describe_causes(judged: dict[str, Any]) -> str:
     """Return how many requirements fail or warn, and for how many causes; empty if none does.
 
-    What a run that ended early did not observe is not counted as failing, although it fails the run.
+    What could not be tested is counted apart, although it may fail the run.
     """
     problems = list_problems(judged)
     parts: list[str] = []
     for kind, outcomes, noun, plural in COUNTED:
         groups = [group for group in problems if group.kind == kind]
-        rows = [row for group in groups for row in group.rows if row["outcome"] in outcomes or row["fails"]]
+        rows = [row for group in groups for row in group.rows if row["outcome"] in outcomes or _is_proven(row)]
         if groups:
             causes = format_quantity(len(groups), "other cause" if parts else "cause")
             parts.append(f"{format_quantity(len(rows), noun, plural)} for {causes}")
-    if explained := [row for group in problems if group.fails for row in group.rows if _only_warns(row)]:
-        parts.append(f"{format_quantity(len(explained), 'warning')} explained by failures")
+    explained = [row for group in problems if group.kind == "failure" for row in group.rows if not _is_proven(row)]
+    for outcome, noun, plural in EXPLAINED:
+        if count := sum(row["outcome"] == outcome for row in explained):
+            parts.append(f"{format_quantity(count, noun, plural)} explained by failures")
     listed = {row["id"] for group in problems for row in group.rows}
     if unobserved := sum(row["fails"] and row["id"] not in listed for row in judged["requirements"]):
         parts.append(f"{unobserved:,} not observed before the run ended")
     return ", ".join(parts)
 
 
-def _only_warns(row: dict[str, Any]) -> bool:
-    return row["outcome"] == "WARN" and not row["fails"]
+def _is_proven(row: dict[str, Any]) -> bool:
+    """Return whether a row fails because of what was seen, not of what could not be tested."""
+    return bool(row["fails"]) and row["outcome"] != "UNTESTABLE"
 
 
 def describe_requests(run: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_FINDINGS = 5
 LONGEST = 300
-SECTIONS = (("Failures", ("failure", "error")), ("Waived", ("waived",)), ("Warnings", ("warning",)))
+SECTIONS = (("Failures", ("failure", "untestable", "error")), ("Waived", ("waived",)), ("Warnings", ("warning",)))
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
