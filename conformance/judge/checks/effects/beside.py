@@ -9,7 +9,7 @@ from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.effects.sampling import is_likeliest, leaves_greedy
 from conformance.judge.round_texts import FEW_CHARACTERS, equals_greedy, text_of
 from conformance.judge.rounds import trial
-from conformance.statistics import SAME_ANSWER, TWICE
+from conformance.statistics import AT_SIGHT, SAME_ANSWER, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,6 +104,20 @@ def seeds_repeat_beside_forms(round_: Round, _: Sequence[Round]) -> bool | None:
 def high_temperature_varies_beside_tools(round_: Round, _: Sequence[Round]) -> bool | None:
     """At temperature 2 answers differ from the greedy one, also next to tools that must not be called."""
     return leaves_greedy(round_, "seeded")
+
+
+@trial(
+    "effects.temperature-beside-forms",
+    scenario="effects-seed-beside-forms",
+    parts=("drawn",),
+    test=AT_SIGHT,
+    expected="another text than with other seeds",
+)
+def high_temperature_varies_beside_forms(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """At temperature 1.5 JSON that fits a schema with many values differs between seeds."""
+    if not earlier:
+        return None
+    return text_of(round_, "drawn") != text_of(earlier[0], "drawn")
 
 
 def _is_repeated(round_: Round) -> bool | None:

@@ -58,6 +58,12 @@ def temperature_is_lost_beside_tools(exchange: Exchange) -> Exchange:
     return with_text(exchange, TALE) if exchange.succeeded else exchange
 
 
+@mutant("effects.temperature-beside-forms", steps="drawn*")
+def temperature_is_lost_beside_forms(exchange: Exchange) -> Exchange:
+    """Next to a response_format every answer is the same."""
+    return with_text(exchange, TALE) if exchange.succeeded else exchange
+
+
 @mutant("effects.kept-beside-others", steps="*e")
 def penalties_are_lost_beside_others(exchange: Exchange) -> Exchange:
     """Next to other parameters the answer is the one without penalties."""

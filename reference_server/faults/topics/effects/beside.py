@@ -58,16 +58,25 @@ seed_lost_beside_forms = lost_beside(
 )
 
 
-def _choose_likeliest(request: ServedRequest) -> None:
-    if request.payload.get("tools"):
-        request.payload["temperature"] = 0
+def _choose_likeliest_beside(name: str) -> Callable[[ServedRequest], None]:
+    def edit(request: ServedRequest) -> None:
+        if request.payload.get(name):
+            request.payload["temperature"] = 0
+
+    return edit
 
 
 temperature_lost = hooked_fault(
     "temperature-lost-beside-tools",
     "The most likely token is always chosen if there are tools.",
-    request=_choose_likeliest,
+    request=_choose_likeliest_beside("tools"),
     applies_to=has_parameters("temperature", "tools"),
+)
+temperature_lost_beside_forms = hooked_fault(
+    "temperature-lost-beside-a-form",
+    "The most likely token is always chosen if there is a response_format.",
+    request=_choose_likeliest_beside("response_format"),
+    applies_to=requires_check("effects.temperature-beside-forms"),
 )
 bias_lost = lost_beside(
     "logit-bias-lost-beside-a-seed", "logit_bias", "seed", "`logit_bias` is ignored if there is a seed.", bug=147
