@@ -17,13 +17,15 @@ NEVER_GENERATED = "\ue000\ue001"
 class StopFrom:
     """A stop string that is cut from the answer to an earlier step: `length` characters from its middle, start or end.
 
-    The place may also be the first `mark`, characters that are not compared literally in a regular expression, or the
-    first `blank`.
+    The place may also be the first `mark`, characters that are not compared literally in a regular expression, the
+    first `blank`, or the `limit`: the fewest last characters, at least `length`, that occur nowhere else in the answer.
+    An answer to the same request with this stop string ends at its limit and with the string at once.
 
     `form` says how `stop` is made from the piece:
 
     - `text`: the piece itself;
     - `listed`: a list with the piece only;
+    - `last-of-two`: a list of two; the piece comes last, after one that begins like it;
     - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that
       do not occur in it;
     - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
@@ -34,13 +36,16 @@ class StopFrom:
 
     step: str
     length: int
-    place: Literal["middle", "start", "end", "mark", "blank", "line-end"] = "middle"
-    form: Literal["text", "listed", "last-of-four", "unfinished", "other-case"] = "text"
+    place: Literal["middle", "start", "end", "limit", "mark", "blank", "line-end"] = "middle"
+    form: Literal["text", "listed", "last-of-two", "last-of-four", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
         """Return the value of `stop` for an answer; None if the answer has no such piece."""
         if self.place == "end":  # an earlier occurrence of the same piece is held back as well
             return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
+        if self.place == "limit":
+            ends = (text[-length:] for length in range(self.length, len(text)))
+            return next((end for end in ends if end.strip() and text.find(end) == len(text) - len(end)), None)
         pieces = (text[start : start + self.length] for start in self._starts(text) if self._is_first(text, start))
         if self.form == "other-case":
             swapped = (piece.swapcase() for piece in pieces if piece.isascii())
@@ -53,6 +58,8 @@ class StopFrom:
         later = text[text.find(piece) + self.length :][-self.length :]
         if self.form == "listed":
             return [piece]
+        if self.form == "last-of-two":
+            return [piece + NEVER_GENERATED, piece]
         return [later, NEVER_GENERATED, piece + NEVER_GENERATED, piece] if len(later) == self.length else None
 
     def _starts(self, text: str) -> Iterable[int]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.answer_fields import choices_of, possible_roles, requested_choices
 from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, at_temperature_0, not_generated
+from conformance.judge.evidence.cut_characters import require_cut_by_server
+from conformance.judge.logprob_entries import CUT
 from openapi.schema.quantity import format_quantity
 from openapi.stream.accumulated_choice import INPUT_FIELDS, kind_of_call
 from openapi.stream.strict_json import read_json
@@ -129,12 +131,11 @@ def _call_findings(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
 def text_holds_no_replacement_character(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The text has no U+FFFD, which replaces a character that was cut.
 
-    Not judged if the model generates invalid UTF-8 itself, or if biases make it choose unlikely tokens.
+    Not judged if the model may generate invalid UTF-8 itself, or if biases make it choose unlikely tokens.
     """
     if exchange.request_json.get("logit_bias"):
         raise NotExercised("biases may make the model choose parts of characters")
-    if context.garbled():
-        raise NotExercised("the model generates invalid UTF-8")
+    require_cut_by_server(exchange, context)
     for index, choice in exchange.choices.items():
-        if "\ufffd" in choice.content:
+        if CUT in choice.content:
             yield Finding(f"/choices/{index}/message/content", "whole characters", repr(choice.content)[:80])

@@ -63,11 +63,14 @@ def prompt_ends_with_the_last_message(exchange: Exchange, _: Context) -> Iterato
 
 @relation("prompt.last-message-echoed", over=("continued", "echoed"), unmet=why_unanswered)
 def last_message_stands_before_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With echo an answer begins with the last message if the assistant wrote it and the answer continues it."""
+    """With echo each choice begins with the last message if the assistant wrote it and the answer continues it."""
     sent: Any = exchanges["echoed"].request_json
-    message, found = sent["messages"][-1]["content"], exchanges["echoed"].content() or ""
-    if not found.startswith(message):
-        yield Finding("/choices/0/message/content", f"{message!r} at its beginning", repr(found)[:200])
+    message = sent["messages"][-1]["content"]
+    for index, choice in exchanges["echoed"].choices.items():
+        if not choice.content.startswith(message):
+            yield Finding(
+                f"/choices/{index}/message/content", f"{message!r} at its beginning", repr(choice.content)[:200]
+            )
 
 
 @relation("prompt.no-echo-unasked", over=("continued", "echoed"), unmet=why_unanswered)

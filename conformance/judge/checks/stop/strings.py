@@ -55,7 +55,7 @@ STOPPED = Applicability(
 
 
 @check("stop.not-in-output", on=STOPPED)
-def stop_text_isis_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
+def stop_text_is_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A stop string is not part of the answer unless the request asks for it.
 
     This holds for every choice, with or without log-probabilities, plain or streamed. Not judged next to min_tokens,
@@ -118,8 +118,10 @@ def stop_text_is_included_when_streaming(exchanges: Mapping[str, Exchange], _: C
 
 
 def _check_included(baseline: Exchange, stopped: Exchange) -> Iterator[Finding]:
-    """Yield a finding unless the stopped answer ends with its stop string."""
-    stop, text, whole = _stop_of(stopped), stopped.content() or "", baseline.content() or ""
+    """Yield a finding unless the stopped answer ends with its stop string, the last one if there are several."""
+    sent: Any = stopped.request_json
+    stop = sent["stop"][-1] if isinstance(sent.get("stop"), list) else _stop_of(stopped)
+    text, whole = stopped.content() or "", baseline.content() or ""
     if not text.endswith(stop):
         if not _repeats(whole, text, _up_to(whole, stop, included=False)):
             raise NotExercised(NOT_REPEATED)
@@ -259,7 +261,7 @@ def _check_text(whole: str, text: str, expected: str, path: str) -> Iterator[Fin
 
 
 @relation("stop.token-ids-left-out", over=("base", "halted-at-once"))
-def stop_tokens_areis_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A token of stop_token_ids that ends an answer is not part of it.
 
     The ids of the model's tokens are unknown here, but an answer of one token that ends with "stop" was ended by that

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import possible_roles
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
+from conformance.judge.evidence.cut_characters import require_cut_by_server
 from conformance.judge.evidence.repetition import require_repetition
+from conformance.judge.logprob_entries import CUT
 from conformance.judge.streams import choices, chunks, deltas, order_findings
 from openapi.schema.quantity import format_quantity
 
@@ -132,13 +134,12 @@ def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Fi
 def streamed_text_holds_no_replacement_character(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """No delta has U+FFFD, which replaces a character that was cut between two chunks.
 
-    Not judged if the model generates invalid UTF-8 itself.
+    Not judged if the model may generate invalid UTF-8 itself.
     """
-    if context.garbled():
-        raise NotExercised("the model generates invalid UTF-8")
+    require_cut_by_server(exchange, context)
     for index, choice in exchange.choices.items():
         for at, text in zip(choice.delta_at, choice.deltas, strict=True):
-            if "\ufffd" in text:
+            if CUT in text:
                 yield Finding(f"/events/{at}/choices/{index}/delta/content", "whole characters", repr(text)[:80])
 
 

@@ -179,6 +179,8 @@ EFFECTS: Final = (
     Part("uncalled", {"tools": [WEATHER], "tool_choice": "none"}, check="tools.none-calls-nothing"),
     Part("stream", {"stream": True, "stream_options": {"include_usage": True}}, check="stream.usage-on-request"),
 )
+PAGES: Final = "The quick brown fox jumps over the lazy dog, and the cat looks on. " * 60
+"""About 4,000 characters, which servers may read in several steps."""
 OTHERS: Final = (
     Part("plain", {"stream": False}),
     Part("tools", {"tools": [WEATHER]}, capabilities=frozenset(("tools",)), apart=frozenset(("uncalled",))),
@@ -193,6 +195,7 @@ OTHERS: Final = (
         ),
         capabilities=frozenset(("tools",)),
     ),
+    Part("pages", messages=({"role": "user", "content": PAGES}, {"role": "assistant", "content": "I have read it."})),
     Part(
         "result",
         after=(

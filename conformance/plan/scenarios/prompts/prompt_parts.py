@@ -40,6 +40,14 @@ REPLACED: Final = frozenset({"line-ends", "role"})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
+BESIDE_OTHERS: Final = (
+    TOLD,
+    {"temperature": 1.0, "n": 2},
+    {"temperature": 1.0, "seed": 7},
+    {"stop": ["chatproof never says this"]},
+    {"user": "chatproof"},
+)
+"""Parameters of requests with tools and media, as far as the contract allows them together."""
 LINE_END: Final = "\n"
 FORECAST: Final = " ".join(
     f"At {hour} o'clock the sky over the old town is clear, with {hour + 9} degrees and a light wind from the west."
@@ -251,6 +259,8 @@ class _Requests:
         fields = next((fields for fields in (TOLD, {}) if self._allows({**body, **ONE_TOKEN, **fields})), None)
         if fields is None:
             return
+        if name in MIXED and "tools" in body:
+            fields = self._add_others({**body, **ONE_TOKEN})
         expect: Expectation = "either" if name in MAYBE_REFUSED else "answer"
         yield Step(name, body={**body, **ONE_TOKEN, **fields}, expect=expect, thorough=name in RARE)
         for part in parts:
@@ -265,6 +275,14 @@ class _Requests:
         if not self._media.supports(body["messages"]):
             return None
         return {**body, "messages": self._media.insert(body["messages"])}
+
+    def _add_others(self, body: Body) -> Body:
+        """Return the parameters that the contract allows in a request, next to each other."""
+        added: Body = {}
+        for fields in BESIDE_OTHERS:
+            if self._allows({**body, **added, **fields}):
+                added |= fields
+        return added
 
     def _allows(self, body: Body) -> bool:
         return body.keys() <= self._known and self._allowed.allows(body)

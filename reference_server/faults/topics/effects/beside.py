@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check
 from reference_server.faults.request_edits import ignoring
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
+
+FEW_PAGES: Final = 4_000  # bytes
 
 
 def lost_beside(name: str, lost: str, beside: str, line: str, *, bug: int | None = None) -> Fault:
@@ -87,6 +89,19 @@ frequency_lost = lost_beside(
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
 )
+
+
+def _search_without_stops(request: ServedRequest) -> None:
+    if request.payload.get("use_beam_search") is True:
+        request.payload.pop("stop", None)
+
+
+stop_lost_in_searches = hooked_fault(
+    "stop-lost-beside-a-beam-search",
+    "Stop strings are ignored in a beam search.",
+    request=_search_without_stops,
+    applies_to=requires_check("choices.beams-repeat"),
+)
 stop_lost = lost_beside("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
 
 
@@ -124,6 +139,25 @@ stop_tokens_lost = hooked_fault(
     "`stop_token_ids` is ignored if there are several choices.",
     request=_forget_for_several("stop_token_ids"),
     applies_to=requires_check("effects.stop-token-ids-beside-others"),
+)
+echo_lost = hooked_fault(
+    "echo-lost-beside-choices",
+    "`echo` is ignored if there are several choices.",
+    request=_forget_for_several("echo"),
+    applies_to=has_parameters("echo", "n"),
+)
+
+
+def _forget_seed_after_pages(request: ServedRequest) -> None:
+    if len(request.body) > FEW_PAGES:
+        request.payload.pop("seed", None)
+
+
+seed_lost_after_pages = hooked_fault(
+    "seed-lost-after-pages",
+    "A seed is ignored if the request has more than 4,000 bytes.",
+    request=_forget_seed_after_pages,
+    applies_to=has_parameters("seed"),
 )
 penalties_lost = hooked_fault(
     "penalties-lost-beside-choices",

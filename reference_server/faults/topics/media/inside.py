@@ -15,6 +15,8 @@ from reference_server.faults.topics.media.parts import (
     is_part,
     media_fault,
     takes,
+    takes_media,
+    takes_media,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +70,19 @@ def _drop_in_streams(request: ServedRequest) -> None:
 
 dropped_in_streams = media_fault(
     "media-dropped-in-streams", "Images are dropped if the answer is streamed.", request=_drop_in_streams
+)
+
+
+def _drop_beside_choices(request: ServedRequest) -> None:
+    if request.payload.get("n") not in (None, 1):
+        _without(IMAGES)(request)
+
+
+dropped_beside_choices = media_fault(
+    "media-dropped-beside-choices",
+    "Images are dropped if there are several choices.",
+    request=_drop_beside_choices,
+    applies_to=lambda contract: takes_media(contract) and "n" in contract.parameters,
 )
 
 
