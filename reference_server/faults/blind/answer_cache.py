@@ -35,7 +35,10 @@ def answer_cache(
     keep: Callable[[Json], Json] = lambda answer: answer,
     **options: Any,
 ) -> Fault:
-    """Make a cache of plain answers with such a key. keep: returns what is kept of an answer."""
+    """Make a cache of plain answers with a key that is not specific enough, or that keeps too little.
+
+    keep: returns what is kept of an answer.
+    """
 
     def make() -> Hooks:
         answers: dict[bytes, Json] = {}
