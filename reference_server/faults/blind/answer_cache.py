@@ -35,7 +35,7 @@ def answer_cache(
     keep: Callable[[Json], Json] = lambda answer: answer,
     **options: Any,
 ) -> Fault:
-    """Make a cache of plain answers with a key that is not specific enough, or that keeps too little.
+    """Make a cache of plain answers with a key that is not specific enough, or whose answers are incomplete.
 
     keep: returns what is kept of an answer.
     """

@@ -80,7 +80,7 @@ def _strip_pieces() -> PieceEdit:
 
 
 def _has_broken_arguments(sent: Json) -> bool:
-    """Whether the arguments of an earlier call are no JSON, as those that a limit has cut."""
+    """Whether the arguments of an earlier call cannot be parsed, as those that a limit has cut."""
     return any(_is_broken(function.get("arguments")) for function in past_functions(sent))
 
 
