@@ -22,6 +22,8 @@ from reference_server.tests.blind import (
     eighth_variation_requests,
     eleventh_requests,
     eleventh_variation_requests,
+    fifteenth_requests,
+    fifteenth_variation_requests,
     fifth_requests,
     fifth_variation_requests,
     first_requests,
@@ -65,6 +67,7 @@ REQUESTS = {
     "twelfth": {**twelfth_requests.REQUESTS, **twelfth_variation_requests.REQUESTS},
     "thirteenth": {**thirteenth_requests.REQUESTS, **thirteenth_variation_requests.REQUESTS},
     "fourteenth": {**fourteenth_requests.REQUESTS, **fourteenth_variation_requests.REQUESTS},
+    "fifteenth": {**fifteenth_requests.REQUESTS, **fifteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

@@ -28,9 +28,17 @@ def key_of(sent: Json, *without: str) -> bytes:
 
 
 def answer_cache(
-    name: str, line: str, make_key: Callable[[Json], bytes], is_cached: Callable[[Json], bool], **options: Any
+    name: str,
+    line: str,
+    make_key: Callable[[Json], bytes],
+    is_cached: Callable[[Json], bool],
+    keep: Callable[[Json], Json] = lambda answer: answer,
+    **options: Any,
 ) -> Fault:
-    """Make a cache of plain answers with a key that is not specific enough."""
+    """Make a cache of plain answers with a key that is not specific enough, or whose answers are incomplete.
+
+    keep: returns what is kept of an answer.
+    """
 
     def make() -> Hooks:
         answers: dict[bytes, Json] = {}
@@ -47,7 +55,7 @@ def answer_cache(
 
         def store(answer: Json, request: ServedRequest) -> None:
             if "key" in request.state:
-                answers[request.state["key"]] = answer
+                answers[request.state["key"]] = keep(answer)
 
         return Hooks(request=look_up, answer=store)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from reference_server.faults.blind.recipes import messages_of
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ def properties_of(function: Json) -> Json:
     parameters = function.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     return properties if isinstance(properties, dict) else {}
+
+
+def past_functions(sent: Json) -> list[Json]:
+    """Return the functions of the calls in the messages of a request."""
+    calls: list[Any] = []
+    for message in messages_of(sent):
+        told = message.get("tool_calls")
+        calls += told if isinstance(told, list) else []
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
+    return [function for function in functions if isinstance(function, dict)]
 
 
 def calls_of(response: Json) -> Iterator[Json]:
