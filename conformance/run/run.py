@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 SHOWN: Final = "the value was accepted together with others"
-MAIN: Final = "main"
-"""The name of the only step of a scenario."""
 
 
 class Run:
@@ -61,6 +59,9 @@ class Run:
         self._scheduler = StepScheduler(limits.concurrency)
         self._sender = Sender(server, limits, self.record, id_prefix)
         self._trials = Trials(plan)
+        self._requests = {
+            scenario.id: tuple((scenario.id, step.name) for step in scenario.steps) for scenario in plan.scenarios
+        }
         self._spread = SpreadRounds(plan.scenarios)
         self._canary = canary
         self._second_tries = SecondTries()
@@ -159,9 +160,10 @@ class Run:
             await self._scheduler.send_round(scenario, needed, lambda step: self._run_step(scenario, step))
 
     def _is_shown(self, scenario: Scenario) -> bool:
-        """Return whether a request that was answered as demanded shows the same as a scenario."""
-        exchange = self.record.exchanges.get((scenario.unless_answered, MAIN)) if scenario.unless_answered else None
-        return exchange is not None and exchange.succeeded and fits_its_schema(exchange)
+        """Return whether requests that were answered as demanded show the same as a scenario."""
+        exchanges = [self.record.exchanges.get(key) for key in self._requests.get(scenario.unless_answered, ())]
+        answered = [exchange for exchange in exchanges if exchange and exchange.succeeded and fits_its_schema(exchange)]
+        return bool(exchanges) and len(answered) == len(exchanges)
 
     def _skip(self, scenario: Scenario, steps: Iterable[Step], reason: str = DECIDED) -> None:
         for step in steps:

@@ -319,7 +319,7 @@ def test_a_request_cannot_be_made_from_the_answer_to_a_step_that_is_not_sent_bef
 
 @pytest.mark.parametrize(
     ("place", "length", "expected"),
-    [("mark", 3, "(on"), ("blank", 1, " "), ("line-end", 1, "\n"), ("limit", 1, "ree")],
+    [("mark", 3, "(on"), ("blank", 1, " "), ("line-end", 1, "\n"), ("limit", 1, "ee")],
 )
 def test_a_stop_string_is_cut_at_its_place(place: Any, length: int, expected: str) -> None:
     assert expected == StopFrom("a", length, place).cut("a(one) two\nthree")

@@ -49,7 +49,7 @@ def test_progress_is_reported_after_every_exchange() -> None:
 @pytest.mark.parametrize(("status", "text", "expected"), [(200, "5", 1), (200, "6", 2), (400, "5", 2), (500, "5", 2)])
 def test_parts_are_sent_alone_unless_the_whole_is_answered_as_demanded(status: int, text: str, expected: int) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "code", "schema": {"enum": [5]}}}
-    whole = scenario("whole", Step("main", body={"response_format": form}))
+    whole = scenario("whole", Step("form", body={"response_format": form}))
     part = scenario("part", Step("main", body={}), unless_answered="whole")
     client = ScriptedClient(lambda call: answered(call, status, text))
     execute(client, whole, part)

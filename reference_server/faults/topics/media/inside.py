@@ -16,7 +16,6 @@ from reference_server.faults.topics.media.parts import (
     media_fault,
     takes,
     takes_media,
-    takes_media,
 )
 
 if TYPE_CHECKING:
