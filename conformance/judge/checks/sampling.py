@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import UNENDING, not_generated, why_unanswered
 from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.own_limit import require_no_own_limit
 from conformance.judge.token_counts import SAFE_LIMIT, completion_count, requested_limit
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: 
 
 
 @check("sampling.eos-ignored", on=not_generated(UNENDING))
-def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With ignore_eos generation continues to max_tokens, as far as every server's own limit allows."""
+def generation_goes_on_past_the_end(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """With ignore_eos generation continues to max_tokens, as far as the server's own limit allows."""
     limit, found = min(requested_limit(exchange), SAFE_LIMIT), completion_count(exchange)
     if found < limit:
+        require_no_own_limit(exchange, context)
         yield Finding("/usage/completion_tokens", f"{limit}, because the end is ignored", f"{found}")

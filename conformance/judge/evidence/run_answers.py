@@ -122,6 +122,13 @@ class RunAnswers:
         groups = self._by_key.values()
         return tuple(tuple(group) for group in groups if len({text.exchange.id for text in group}) > 1)
 
+    @cached_property
+    def most_tokens(self) -> int:
+        """The completion tokens of the longest answer with one choice; 0 if none is counted."""
+        alone = [answer for answer, _ in self._answers if len(answer.choices) == 1]
+        counts = [(answer.usage or {}).get("completion_tokens") for answer in alone]
+        return max((count for count in counts if type(count) is int), default=0)
+
     def unstopped_text_of(self, exchange: Exchange) -> AnswerText | None:
         """Return the longest text of the same request without stop strings; None if the run has none."""
         fields = {name: value for name, value in self._fields(exchange).items() if name not in STOPS}

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.answer_fields import choices_of
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import any_entries
+from conformance.judge.streams import choices, chunks
 from conformance.plan.scenarios.combinations.crowds import CROWDS
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
         where = f"/choices/{index}"
         if sent.get("logprobs") and not (exchange.is_stream and "logprobs-in-streams" in context.contract.rules):
             judged = True
-            if not entries.get(index):
+            if not entries.get(index) and not _has_other_form(exchange):
                 yield Finding(f"{where}/logprobs/content", "an entry for each token", "none")
         if biased and not stopped and len(choice.content) >= FEW_CHARACTERS:
             judged = True
@@ -62,6 +64,13 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
             yield Finding(f"{where}/logprobs/content", "none of the bad words", f"the token {said[0]!r}")
     if not judged:
         raise NotExercised("no choice shows one of these effects")
+
+
+def _has_other_form(exchange: Exchange) -> bool:
+    """Return whether log-probabilities are there, but not in `content`, as documents may say."""
+    streamed = (choice for _, chunk in chunks(exchange) for choice in choices(chunk))
+    found = streamed if exchange.is_stream else choices_of(exchange)
+    return any(isinstance(item := choice.get("logprobs"), dict) and "content" not in item for choice in found)
 
 
 def _is_repetition(choice: AccumulatedChoice) -> bool:

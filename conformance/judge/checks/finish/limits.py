@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation, series
 from conformance.judge.applicability import ANSWER, UNENDING, in_scenario, why_unanswered
+from conformance.judge.evidence.own_limit import require_no_own_limit
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, STREAMED_CUTS, completion_count, requested_limit
 from openapi.schema.quantity import format_quantity
@@ -86,7 +87,7 @@ def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iter
 
 
 @check("finish.length-only-at-limit", on=ANSWER)
-def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def length_means_that_the_limit_was_reached(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """An answer that ends with "length" has max_tokens tokens, unless the server's own limit is lower."""
     if exchange.finish_reason() != "length":
         raise NotExercised("the answer did not end with length")
@@ -96,6 +97,7 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
     if SAFE_LIMIT <= found < limit:
         raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit:
+        require_no_own_limit(exchange, context)
         expected = f"length only after {min(limit, SAFE_LIMIT)} tokens"
         yield Finding("/choices/0/finish_reason", expected, f"length after {format_quantity(found, 'token')}")
 

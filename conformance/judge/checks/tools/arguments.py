@@ -12,6 +12,7 @@ from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.checks.tools.calls import complete_calls, find_calls, offered_functions
 from conformance.judge.checks.tools.choice import OFFERED, require_answer
+from conformance.judge.evidence.context import require_short_enough
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import read_json
 
@@ -56,6 +57,7 @@ def usual_schemas_are_taken(exchange: Exchange, _: Context) -> Iterator[Finding]
     """A function whose parameters are a schema as clients generate it can be called: with references to itself, unions,
     constants, defaults, null, bounds and patterns.
     """
+    require_short_enough(exchange)
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and an answer", reason)
 

@@ -68,7 +68,7 @@ def _pictures(clauses: Clauses) -> Body:
             _ask(
                 write_text("This is the house of my friend."),
                 _picture("red"),
-                write_text("And this is mine."),
+                *clauses.pick("text-between", write_text("And this is mine.")),
                 *clauses.pick("equal-picture", _picture("red")),
                 *clauses.pick("last-text", write_text("Which of the two houses has more light in the evening?")),
             ),
