@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 NEVER_GENERATED = "\ue000\ue001"
 """Private-use characters, which no model generates."""
@@ -31,22 +31,31 @@ class StopFrom:
     - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
     - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
 
+    `choice` is the index of the choice that the piece is cut from. The first that no other choice has is taken.
+
     A piece from the end is always `unfinished`: if it matched, the answer would end where it ends anyway.
     """
 
     step: str
     length: int
     place: Literal["middle", "start", "end", "limit", "mark", "blank", "line-end"] = "middle"
+    choice: int = 0
     form: Literal["text", "listed", "last-of-two", "last-of-four", "unfinished", "other-case"] = "text"
 
-    def cut(self, text: str) -> str | list[str] | None:
-        """Return the value of `stop` for an answer; None if the answer has no such piece."""
+    def cut_from(self, texts: Mapping[int, str]) -> str | list[str] | None:
+        """Return the value of `stop` for an answer with these choices; None if the choice has no such piece."""
+        others = [text for index, text in texts.items() if self.choice and index != self.choice]
+        return self.cut(texts.get(self.choice, ""), others)
+
+    def cut(self, text: str, others: Sequence[str] = ()) -> str | list[str] | None:
+        """Return the value of `stop` for a text; None if it has no piece that the others lack."""
         if self.place == "end":  # an earlier occurrence of the same piece is held back as well
             return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
         if self.place == "limit":
             ends = (text[-length:] for length in range(self.length, len(text)))
             return next((end for end in ends if end.strip() and text.find(end) == len(text) - len(end)), None)
         pieces = (text[start : start + self.length] for start in self._starts(text) if self._is_first(text, start))
+        pieces = (piece for piece in pieces if not any(piece in other for other in others))
         if self.form == "other-case":
             swapped = (piece.swapcase() for piece in pieces if piece.isascii())
             return next((piece for piece in swapped if piece not in text), None)

@@ -92,8 +92,9 @@ def cut_stop(
 ) -> str | list[str] | None:
     """Cut the stop string of a step from the answer to an earlier step; None if that answer has no such piece."""
     exchange = exchanges.get((scenario.id, stop_from.step))
-    text = exchange.content() if exchange is not None else None
-    return stop_from.cut(text) if text else None
+    if exchange is None:
+        return None
+    return stop_from.cut_from({index: choice.content for index, choice in exchange.choices.items()})
 
 
 def explain_no_stop(

@@ -206,3 +206,17 @@ def greatest_limit_leaves_nothing(answer: Json, request: ServedRequest) -> None:
         for choice in choices_of(answer):
             message_of(choice)["content"] = ""
             choice["finish_reason"] = "length"
+
+
+def _end_as_the_first(answer: Json, _request: ServedRequest) -> None:
+    choices = list(choices_of(answer))
+    for choice in choices:
+        choice["finish_reason"] = choices[0]["finish_reason"]
+
+
+choices_end_as_the_first = hooked_fault(
+    "choices-end-as-the-first",
+    "All choices of a plain answer have the finish_reason of the first.",
+    answer=_end_as_the_first,
+    applies_to=requires_check("finish.of-each-choice"),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, check, relation, series
 from conformance.judge.answer_fields import FINISH_REASONS, choices_of
@@ -99,6 +99,24 @@ def choices_beside_others_end_as_alone(exchanges: Mapping[str, Exchange], _: Con
                     yield Finding(where, "stop", repr(choice.finish_reason))
     if not judged:
         raise NotExercised("no choice has the text of an answer that ended by itself")
+
+
+@relation("finish.of-each-choice", over=("seeded-choices", "halted-choices"), unmet=why_unanswered)
+def each_choice_has_its_own_reason(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """If a stop string occurs in one choice only, that one ends with "stop", and the others as they do without it.
+
+    Not judged if choices with a seed do not repeat.
+    """
+    whole, halted = exchanges["seeded-choices"].choices, exchanges["halted-choices"].choices
+    stop: Any = exchanges["halted-choices"].request_json["stop"]
+    kept = {index for index, choice in whole.items() if stop not in choice.content}
+    repeated = all(index in halted and whole[index].content == halted[index].content for index in kept)
+    if not kept or not repeated or not halted.keys() == whole.keys():
+        raise NotExercised("the choices with this seed do not repeat")
+    for index, choice in halted.items():
+        expected = whole[index].finish_reason if index in kept else "stop"
+        if choice.finish_reason != expected:
+            yield Finding(f"/halted-choices/choices/{index}/finish_reason", repr(expected), repr(choice.finish_reason))
 
 
 @check("finish.reason-given", on=PLAIN_ANSWER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import edit_choice, edit_either
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_either
 from conformance.proof.mutants.finish.changes import with_reason
 from conformance.proof.mutants.mutant import mutant
 
@@ -46,6 +46,18 @@ def stream_beside_others_ends_for_another_reason(exchange: Exchange) -> Exchange
                 choice["finish_reason"] = "length"
 
     return edit_either(exchange, change)
+
+
+@mutant("finish.of-each-choice", steps="halted-choices")
+def choices_end_for_the_reason_of_the_first(exchange: Exchange) -> Exchange:
+    """Every choice has the reason of the first one, although a stop string ended only the second one."""
+    first = exchange.finish_reason(0)
+
+    def change(answer: dict[str, Any]) -> None:
+        for choice in answer["choices"]:
+            choice["finish_reason"] = first
+
+    return edit_answer(exchange, change)
 
 
 @mutant("finish.reason-given")
