@@ -26,8 +26,8 @@ class StopFrom:
     - `text`: the piece itself;
     - `listed`: a list with the piece only;
     - `last-of-two`: a list of two; the piece comes last, after one that begins like it;
-    - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that
-      do not occur in it;
+    - `last-of-many`: a list of `size`; the piece comes last, after a string that occurs later in the answer and others
+      that do not occur in it. Lists are as long as the contract allows, at most 24;
     - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
     - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
 
@@ -40,7 +40,8 @@ class StopFrom:
     length: int
     place: Literal["middle", "start", "end", "limit", "mark", "blank", "line-end"] = "middle"
     choice: int = 0
-    form: Literal["text", "listed", "last-of-two", "last-of-four", "unfinished", "other-case"] = "text"
+    size: int = 4
+    form: Literal["text", "listed", "last-of-two", "last-of-many", "unfinished", "other-case"] = "text"
 
     def cut_from(self, texts: Mapping[int, str]) -> str | list[str] | None:
         """Return the value of `stop` for an answer with these choices; None if the choice has no such piece."""
@@ -69,7 +70,9 @@ class StopFrom:
             return [piece]
         if self.form == "last-of-two":
             return [piece + NEVER_GENERATED, piece]
-        return [later, NEVER_GENERATED, piece + NEVER_GENERATED, piece] if len(later) == self.length else None
+        others_first = [later, NEVER_GENERATED, piece + NEVER_GENERATED]
+        more = [f"{NEVER_GENERATED}{number}" for number in range(self.size - len(others_first) - 1)]
+        return [*others_first, *more, piece] if len(later) == self.length else None
 
     def _starts(self, text: str) -> Iterable[int]:
         """Return where the piece may begin, the best place first."""

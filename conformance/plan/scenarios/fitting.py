@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from conformance.scenario import Scenario, Step
+    from conformance.stop_string import StopFrom
     from openapi.contract.contract import Contract, Parameter
     from openapi.schema.problem import Problem
 
@@ -51,6 +52,8 @@ LONGER: Final = "maxItems"
 """The keyword that a list violates by its size alone, which no written step is about."""
 LIMIT: Final = "max_tokens"
 NEWER_LIMIT: Final = "max_completion_tokens"
+SIZES: Final = (24, 12, 8)
+"""Sizes of a list of stop strings that may be long."""
 ANSWER: Final = "One, two (three)?\nFour and five, six or seven, eight to ten. Eleven, then twelve: a dozen, not more."
 """An answer from which a stop string of any kind can be cut, to learn whether the contract allows its form."""
 
@@ -81,6 +84,17 @@ class Fitting:
             if steps:
                 yield replace(scenario, steps=tuple(steps.values()))
 
+    def _fit_stop(self, stop_from: StopFrom, body: Mapping[str, Any]) -> StopFrom:
+        """Return the description of a stop string whose form the contract allows, a list as long as possible."""
+        longer = [replace(stop_from, size=size) for size in SIZES if stop_from.form == "last-of-many"]
+        message = ""
+        for candidate in (*longer, stop_from):
+            problem = self._problem({**body, "stop": candidate.cut(ANSWER)})
+            if problem is None or problem.parameter != "stop":
+                return candidate
+            message = problem.message
+        raise _Unfit(message)  # such as four strings where a contract allows three
+
     def _fit_step(self, step: Step, added: Mapping[str, Any], share: float) -> Step:
         if not step.targets_chat:
             return step
@@ -96,13 +110,8 @@ class Fitting:
         body = self._with_known_limit({**(step.body or {}), **self._missing(step, added)})
         if step.stop_from is not None and "stop" not in self._parameters:
             raise _Unfit("the contract has no parameter stop")
-        example = step.stop_from.cut(ANSWER) if step.stop_from is not None else None
-        if (
-            example is not None
-            and (problem := self._problem({**body, "stop": example}))
-            and problem.parameter == "stop"
-        ):
-            raise _Unfit(problem.message)  # such as four strings where a contract allows three
+        if step.stop_from is not None:
+            step = replace(step, stop_from=self._fit_stop(step.stop_from, body))
         if step.streams and "stream" not in self._parameters:
             raise _Unfit("the contract has no parameter stream")
         # A step for one check shows it only by an answer, so a refusal that the contract demands shows nothing.

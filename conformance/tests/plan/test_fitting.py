@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.plan.scenarios.fitting import ANSWER
 from conformance.plan.scenarios.written.reading import read_scenarios
 from conformance.report.outcome import Outcome
 from conformance.report.verdict import build_report
@@ -112,15 +113,16 @@ def test_a_step_for_one_check_is_left_out_where_the_contract_forbids_its_request
     assert {"openai": {"developer", *custom}, "other": custom} == steps
 
 
-@pytest.mark.parametrize(("most", "is_sent"), [(4, True), (3, False)])
-def test_as_many_stop_strings_are_sent_as_the_contract_allows(most: int, *, is_sent: bool) -> None:
+@pytest.mark.parametrize(("most", "sent"), [(1024, {24}), (9, {8}), (4, {4}), (3, set())])
+def test_as_many_stop_strings_are_sent_as_the_contract_allows(most: int, sent: set[int]) -> None:
     contract = load("openai")
     listed = {"type": "array", "items": {"type": "string"}, "maxItems": most}
     stop = replace(contract.parameters["stop"], schema={"anyOf": [{"type": "string"}, listed]})
     plan = plan_for(replace(contract, parameters={**contract.parameters, "stop": stop}))
-    forms = {step.stop_from.form for scenario in plan.scenarios for step in scenario.steps if step.stop_from}
-    assert is_sent == ("last-of-four" in forms)
-    assert {"text", "listed", "unfinished"} <= forms
+    pieces = [step.stop_from for scenario in plan.scenarios for step in scenario.steps if step.stop_from]
+    sizes = {len(piece.cut(ANSWER) or ()) for piece in pieces if piece.form == "last-of-many"}
+    assert sent == sizes
+    assert {"text", "listed", "unfinished"} <= {piece.form for piece in pieces}
 
 
 def test_required_parameters_are_in_every_request_but_the_one_without_them() -> None:
