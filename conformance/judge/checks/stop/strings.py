@@ -260,22 +260,23 @@ def _check_text(whole: str, text: str, expected: str, path: str) -> Iterator[Fin
         yield Finding(f"{path}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
 
 
-@relation("stop.token-ids-left-out", over=("base", "halted-at-once"))
+@relation("stop.token-ids-left-out", over=("base", "halted-at-once", "halted-at-once-streamed"))
 def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A token of stop_token_ids that ends an answer is not part of it.
+    """A token of stop_token_ids that ends an answer is not part of it, streamed or plain.
 
     The ids of the model's tokens are unknown here, but an answer of one token that ends with "stop" was ended by that
     token.
     """
-    halted = exchanges["halted-at-once"]
-    if halted.status is not None and 400 <= halted.status < 500:
-        raise NotExercised("the list of tokens is refused")
-    if reason := why_unanswered(halted):
-        raise NotObserved(reason)
-    if halted.finish_reason() != "stop":
-        raise NotExercised("the first token did not end the answer")
-    if text := halted.content():
-        yield Finding("/halted-at-once/choices/0/message/content", "an empty text", repr(text)[:200])
+    for name in ("halted-at-once", "halted-at-once-streamed"):
+        halted = exchanges[name]
+        if halted.status is not None and 400 <= halted.status < 500:
+            raise NotExercised("the list of tokens is refused")
+        if reason := why_unanswered(halted):
+            raise NotObserved(reason)
+        if halted.finish_reason() != "stop":
+            raise NotExercised("the first token did not end the answer")
+        if text := halted.content():
+            yield Finding(f"/{name}/choices/0/message/content", "an empty text", repr(text)[:200])
 
 
 @check("stop.no-special-tokens", on=at_temperature_0(not_generated(ANSWER)))

@@ -45,13 +45,14 @@ def a_stop_string_only_cuts_the_text(exchange: Exchange, context: Context) -> It
         expected = whole[: min(ends)] if ends else whole
         ended = own.finish_reason == "stop" and expected.startswith(text)
         is_cut = ended and bool(text.strip()) and _is_lost(expected[len(text) :], stops, at_stop=bool(ends))
-        if is_cut or (ends and _goes_on(text, expected)):
+        if is_cut or (ends and _goes_on(text, expected, whole)):
             yield Finding(f"/choices/{index}/message/content", repr(expected)[:200], repr(text)[:200])
 
 
-def _goes_on(text: str, expected: str) -> bool:
-    """Return whether an answer continues where it should have ended."""
-    return text.startswith(expected) and bool(text[len(expected) :].strip())
+def _goes_on(text: str, expected: str, whole: str) -> bool:
+    """Return whether an answer continues where it should have ended, as the whole one does."""
+    further = text[: len(expected) + LEAST]
+    return whole.startswith(further) and bool(further[len(expected) :].strip())
 
 
 def _is_lost(rest: str, stops: list[str], *, at_stop: bool) -> bool:
