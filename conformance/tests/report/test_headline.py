@@ -78,7 +78,9 @@ def test_the_headline_of_a_run_that_ended_early_counts_what_was_not_observed_apa
     failing.update(outcome="FAIL", fails=True)
     for row in unobserved:
         row.update(outcome="UNTESTABLE", fails=True, findings=[], causes=[])
-    assert describe_causes(content) == "1 requirement fails for 1 cause, 3 requirements are untestable for 3 other causes"
+    assert (
+        describe_causes(content) == "1 requirement fails for 1 cause, 3 requirements are untestable for 3 other causes"
+    )
     content["run"]["exhausted"] = "interrupted"
     assert describe_causes(content) == "1 requirement fails for 1 cause, 3 not observed before the run ended"
     unobserved[0]["causes"] = [failing["id"]]
