@@ -26,6 +26,16 @@ OTHER: Final = "-other-"
 """Stands between the name of a message and the kind of text that is another one."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
+CLIENT: Final[Body] = {
+    "user": "chatproof-7",
+    "safety_identifier": "chatproof-7",
+    "session_id": "chatproof-7",
+    "prompt_cache_key": "chatproof-7",
+    "cache_salt": "chatproof-7",
+    "metadata": {"run": "chatproof-7"},
+}
+"""Fields that tell clients or caches apart, the same in all requests, so that an answer for one is not that of another."""
+SESSION: Final = {"X-Session-ID": "chatproof-7", "X-User-ID": "chatproof-7"}
 QUESTION: Final = "Which of these notes is the oldest one?"
 LONG_WORD: Final = "Wuffo0Zq-iR/7bT+" * 10
 
@@ -144,10 +154,10 @@ def _list_messages(contract: Contract) -> Iterator[Step]:
         if fields is None or not sent:
             continue
         rare = all(kind.rare for kind in sent)
-        yield Step(name, body={**_write_notes(kinds), **fields}, expect="either", thorough=rare)
+        yield Step(name, body={**_write_notes(kinds), **fields}, headers=SESSION, expect="either", thorough=rare)
         for kind in sent:
             body = {**_write_notes(kinds, kind), **fields}
-            yield Step(f"{name}{OTHER}{kind.name}", body=body, expect="either", thorough=kind.rare)
+            yield Step(f"{name}{OTHER}{kind.name}", body=body, headers=SESSION, expect="either", thorough=kind.rare)
 
 
 def _list_results(contract: Contract) -> Iterator[Step]:
@@ -163,10 +173,11 @@ def _list_results(contract: Contract) -> Iterator[Step]:
 
 
 def _find_fields(contract: Contract, body: Body) -> Body | None:
-    """Return the limit of the answer, with log-probabilities where they are allowed; None if the body is not."""
+    """Return the other fields of a request, with log-probabilities where they are allowed; None if the body is not."""
     allowed = find_allowed_bodies(contract)
     known = {"model", *(name for name, parameter in contract.parameters.items() if not parameter.lacking)}
-    wished = ({**ONE_TOKEN, **TOLD}, dict(ONE_TOKEN))
+    client = {name: value for name, value in CLIENT.items() if name in known}
+    wished = [{**ONE_TOKEN, **told, **fields} for told in (TOLD, {}) for fields in (client, {})]
     return next((fields for fields in wished if {*body, *fields} <= known and allowed.allows({**body, **fields})), None)
 
 
