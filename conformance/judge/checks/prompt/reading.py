@@ -9,6 +9,7 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, relat
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, SPARE_TOKENS
 from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
 from conformance.plan.scenarios.prompts.prompt_parts import REPLACED, WITHOUT
 from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
@@ -72,7 +73,8 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
 
     The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
     letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
-    rounded are not compared, nor are counts of words.
+    rounded are not compared, nor are counts of words. Words that look like commands at the beginnings of messages count
+    about as many tokens as at their ends.
     """
     compared = False
     are_words = any(_counts_words(exchange) for name, exchange in exchanges.items() if name == NOTES_ALONE)
@@ -88,6 +90,9 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
             yield Finding(f"/{name}/usage/prompt_tokens", f"more than the {fewer} of {base}", f"{count}")
         elif known and found and are_same(known, found):
             yield Finding(f"/{name}/choices/0/logprobs", f"other log-probabilities than of {base}", "the same ones")
+    first, last = (_count_answered(exchanges.get(name)) for name in (FIRST_WORDS, LAST_WORDS))
+    if first and last and first < last - SPARE_TOKENS:
+        yield Finding(f"/{FIRST_WORDS}/usage/prompt_tokens", f"about the {last} of {LAST_WORDS}", f"{first}")
     if not compared:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
 
@@ -131,6 +136,11 @@ def _counts_words(exchange: Exchange) -> bool:
     """
     words = str(exchange.request_json["messages"][-1]["content"]).split()
     return _count(exchange) <= len(words) + TEMPLATE_TOKENS
+
+
+def _count_answered(exchange: Exchange | None) -> int:
+    """Return the prompt_tokens of an answer that there is, or else 0."""
+    return 0 if exchange is None or why_unanswered(exchange) else _count(exchange)
 
 
 def _count_picture(exchanges: Mapping[str, Exchange]) -> int:
