@@ -93,6 +93,7 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
         elif known and found and are_same(known, found):
             yield Finding(f"/{name}/choices/0/logprobs", f"other log-probabilities than of {base}", "the same ones")
     first, last = (_count_answered(exchanges.get(name)) for name in (FIRST_WORDS, LAST_WORDS))
+    compared = compared or bool(first and last)
     if first and last and first < last - SPARE_TOKENS:
         yield Finding(f"/{FIRST_WORDS}/usage/prompt_tokens", f"about the {last} of {LAST_WORDS}", f"{first}")
     if not compared:
@@ -126,9 +127,9 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
             )
-    yield from _find_lost_switches(exchanges)
-    yield from _find_lost_next_to_null(exchanges)
-    if not compared:
+    others = [*_find_lost_switches(exchanges), *_find_lost_next_to_null(exchanges)]
+    yield from others
+    if not compared and not others:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
 
 
