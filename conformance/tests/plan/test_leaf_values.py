@@ -67,6 +67,18 @@ def test_numbers_have_fractions_and_signs_where_the_schema_allows_them() -> None
     assert all(min(values) < 0 for values in found.values())
 
 
+def test_every_free_string_of_a_parameter_has_characters_beyond_latin_1() -> None:
+    named = {name: [*_leaves("openai", name)] for name in ("user", "safety_identifier", "prompt_cache_key", "metadata")}
+    named |= {name: [*_leaves("vllm", name)] for name in ("request_id", "session_id", "cache_salt")}
+    beyond = {name for name, leaves in named.items() if any(ord(char) > 255 for leaf in leaves for char in str(leaf))}
+    assert named.keys() == beyond
+
+
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "siliconstorm", "vllm"])
+def test_stop_token_ids_are_beyond_any_vocabulary(dialect: str) -> None:
+    assert [2**31 - 1] == [max(ids) for ids in _leaves(dialect, "stop_token_ids")]
+
+
 def test_lists_have_equal_items_and_stay_within_their_limit() -> None:
     items = {"type": "integer"}
     (long,) = leaf_values.write_items({"type": "array"}, items, "ids", lambda _: True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
-from conformance.plan.scenarios.prompts.text_kinds import KINDS, OTHER
+from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS
+from conformance.plan.scenarios.prompts.text_kinds import CLIENT, KINDS, OTHER
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
@@ -78,9 +79,41 @@ def test_each_message_differs_in_one_kind_of_text() -> None:
             assert changed == lines.replace(json.dumps(kind.text)[1:-1], json.dumps(kind.other)[1:-1], 1), kind.name
 
 
-def test_without_log_probabilities_only_texts_that_grow_are_sent() -> None:
+def test_without_log_probabilities_only_texts_whose_tokens_tell_them_apart_are_sent() -> None:
     growing = {f"notes{OTHER}{kind.name}" for kind in KINDS["notes"] if kind.grows}
-    assert {"notes", *growing} == steps_of(text_kinds, "mindie-1.0").keys()
+    assert {"notes", *growing, FIRST_WORDS, LAST_WORDS} == steps_of(text_kinds, "mindie-1.0").keys()
+
+
+def test_the_same_words_begin_and_end_messages() -> None:
+    steps = steps_of(text_kinds, "vllm")
+    first, last = (
+        [sorted(item["content"].split()) for item in (steps[name].body or {})["messages"]]
+        for name in (FIRST_WORDS, LAST_WORDS)
+    )
+    assert first == last
+    begun = [item["content"][0] for item in (steps[FIRST_WORDS].body or {})["messages"] if item["role"] == "user"]
+    assert set("/@!#$") <= set(begun)
+    assert "/" == begun[-1]
+
+
+@pytest.mark.parametrize(("dialect", "count"), [("mindie-2.3", 0), ("openai", 4), ("vllm", 3)])
+def test_messages_with_other_texts_come_from_one_client(dialect: str, count: int) -> None:
+    steps = steps_of(text_kinds, dialect).values()
+    sent = [{name: (step.body or {})[name] for name in CLIENT.keys() & (step.body or {}).keys()} for step in steps]
+    assert count == len(sent[0])
+    assert [sent[0]] * len(sent) == sent
+
+
+def test_a_later_call_has_the_id_of_an_earlier_one() -> None:
+    body = steps_of(prompt_parts, "vllm")["agent"].body or {}
+    ids = [item["tool_call_id"] for item in body["messages"] if item["role"] == "tool"]
+    assert [2, 1] == [*Counter(ids).values()]
+
+
+def test_null_is_replaced_by_its_name() -> None:
+    steps = steps_of(prompt_parts, "vllm")
+    names = ("after-null", "after-null-without-null")
+    assert [None, "None"] == [(steps[name].body or {})["messages"][1]["content"] for name in names]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +126,9 @@ def test_without_log_probabilities_only_texts_that_grow_are_sent() -> None:
         ("full-width", lambda text: unicodedata.normalize("NFKC", text)),
         ("invisible", lambda text: text.replace("\u200b", "")),
         ("case", str.casefold),
+        ("look-alikes", lambda text: text.replace("\u0445\u043e\u0440\u043e", "xopo")),
+        ("digits", lambda text: text.replace("\u0664", "4").replace("\u0662", "2")),
+        ("sharp-s", lambda text: text.replace("\u00df", "ss")),
         ("joined-lines", lambda text: " ".join(text.split())),
         ("tags", lambda text: re.sub(r"<[^<>]*>", "", text)),
     ],

@@ -26,9 +26,15 @@ def _schema(body: dict[str, Any]) -> Any:
 @pytest.mark.parametrize(("pack", "item"), PACKED, ids=lambda value: value.name)
 def test_a_feature_tells_the_right_answer_from_one_that_ignores_it(pack: Pack, item: Feature) -> None:
     for features in ([item], pack.features):
-        others = {other.name: other.right for other in features}
+        others = {other.key: other.right for other in features}
         validator = jsonschema_rs.validator_for(schema_features.schema_of(features))
-        assert [True, False] == [validator.is_valid({**others, item.name: value}) for value in (item.right, item.wrong)]
+        assert [True, False] == [validator.is_valid({**others, item.key: value}) for value in (item.right, item.wrong)]
+
+
+def test_the_names_of_keywords_are_properties_of_forms_and_calls() -> None:
+    called = {item.key for pack in PACKS if pack.called for item in pack.features}
+    keywords = {"title", "type", "description", "default", "properties", "required", "enum", "items", "format", "const"}
+    assert keywords == called & keywords
 
 
 @pytest.mark.parametrize("item", [root for root in ROOTS if root.schema], ids=lambda item: item.name)

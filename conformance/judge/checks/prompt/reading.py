@@ -9,8 +9,9 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, relat
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
+from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, SPARE_TOKENS
 from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
-from conformance.plan.scenarios.prompts.prompt_parts import REPLACED, WITHOUT
+from conformance.plan.scenarios.prompts.prompt_parts import NULL, REPLACED, WITHOUT
 from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
 from conformance.plan.scenarios.prompts.text_kinds import GROWING, OTHER
 from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 NOTES_ALONE = "notes"
 TEMPLATE_TOKENS = 40
 """Tokens that a template adds to a message at most, unless it has instructions of its own."""
+TOKENS_OF_NULL = 6
+"""Tokens that a word in place of null may add."""
 SHARE_OF_PICTURE = 3
 """A picture may take fewer tokens next to others: some servers divide fewer pictures into tiles."""
 
@@ -72,7 +75,8 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
 
     The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
     letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
-    rounded are not compared, nor are counts of words.
+    rounded are not compared, nor are counts of words. Words that look like commands at the beginnings of messages count
+    about as many tokens as at their ends.
     """
     compared = False
     are_words = any(_counts_words(exchange) for name, exchange in exchanges.items() if name == NOTES_ALONE)
@@ -88,6 +92,10 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
             yield Finding(f"/{name}/usage/prompt_tokens", f"more than the {fewer} of {base}", f"{count}")
         elif known and found and are_same(known, found):
             yield Finding(f"/{name}/choices/0/logprobs", f"other log-probabilities than of {base}", "the same ones")
+    first, last = (_count_answered(exchanges.get(name)) for name in (FIRST_WORDS, LAST_WORDS))
+    compared = compared or bool(first and last)
+    if first and last and first < last - SPARE_TOKENS:
+        yield Finding(f"/{FIRST_WORDS}/usage/prompt_tokens", f"about the {last} of {LAST_WORDS}", f"{first}")
     if not compared:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
 
@@ -99,7 +107,7 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
     The parts are instructions, earlier turns that may be equal, calls and their results, the descriptions and schemas
     of tools, pictures and sounds, and the switch of the reasoning, next to each other. A picture counts at least a
     third of the tokens that it counts alone. Where a clause is replaced instead of left out, the counts may be the
-    same.
+    same. A message with null counts a little fewer than one with a word in its place, and is answered differently.
     """
     compared = False
     picture = _count_picture(exchanges)
@@ -119,8 +127,9 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
             )
-    yield from _find_lost_switches(exchanges)
-    if not compared:
+    others = [*_find_lost_switches(exchanges), *_find_lost_next_to_null(exchanges)]
+    yield from others
+    if not compared and not others:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
 
 
@@ -131,6 +140,22 @@ def _counts_words(exchange: Exchange) -> bool:
     """
     words = str(exchange.request_json["messages"][-1]["content"]).split()
     return _count(exchange) <= len(words) + TEMPLATE_TOKENS
+
+
+def _find_lost_next_to_null(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
+    """Yield a message with null that counts as many tokens as with a word in its place, or clearly fewer."""
+    for name in exchanges:
+        request, _, part = name.partition(WITHOUT)
+        null, text = (_count_answered(exchanges.get(step)) for step in (request, name))
+        if part == NULL and null and text and not 0 < text - null <= TOKENS_OF_NULL:
+            yield Finding(
+                f"/{request}/usage/prompt_tokens", f"a little less than the {text} with a word in its place", f"{null}"
+            )
+
+
+def _count_answered(exchange: Exchange | None) -> int:
+    """Return the prompt_tokens of an answer that there is, or else 0."""
+    return 0 if exchange is None or why_unanswered(exchange) else _count(exchange)
 
 
 def _count_picture(exchanges: Mapping[str, Exchange]) -> int:

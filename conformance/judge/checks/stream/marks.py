@@ -23,7 +23,7 @@ def marks_in_text_are_text(exchanges: Mapping[str, Exchange], context: Context) 
     """An answer or a call whose text contains `[DONE]`, `data:`, blank lines or quotes is the same streamed and plain.
 
     Where the request leaves one text only, the form that does not have it is reported. Of other answers a stream is
-    reported whose text is the beginning of the plain one, or the reverse.
+    reported whose text is the beginning of the plain one, or the reverse, or differs from it in white space only.
     """
     compared = False
     for name, plain in exchanges.items():
@@ -42,7 +42,8 @@ def marks_in_text_are_text(exchanges: Mapping[str, Exchange], context: Context) 
         elif demanded is None:
             compared = True
             first, second = texts.values()
-            if first != second and (first.startswith(second) or second.startswith(first)):
+            same_words = first.split() == second.split()
+            if first != second and (first.startswith(second) or second.startswith(first) or same_words):
                 yield Finding(f"/{name}{STREAMED}/choices/0/message", repr(first)[:200], repr(second)[:200])
     if not compared:
         raise NotExercised("no answer has the text")

@@ -39,9 +39,13 @@ SHARE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature: a schema, what it needs at the root, an answer that fits and one that ignores the feature."""
+    """One feature: a schema, what it needs at the root, an answer that fits and one that ignores the feature.
+
+    key: the name of the property that has the schema.
+    """
 
     name: str
+    key: str
     schema: Json
     right: Any
     wrong: Any = None
@@ -93,8 +97,8 @@ def schema_of(features: Iterable[Feature]) -> Json:
     features = list(features)
     schema: Json = {
         "type": "object",
-        "properties": {item.name: item.schema for item in features},
-        "required": [item.name for item in features],
+        "properties": {item.key: item.schema for item in features},
+        "required": [item.key for item in features],
         "additionalProperties": False,
     }
     for item in features:
@@ -109,7 +113,9 @@ def _feature(row: Mapping[str, Any]) -> Feature:
         schema["enum"] = [f"value-{number}" for number in range(row["values"])]
     if "fields" in row:
         schema["properties"] = {f"p{number}": {"const": number} for number in range(row["fields"])}
-    return Feature(row["name"], schema, row["right"], row.get("wrong"), row.get("root", {}))
+    return Feature(
+        row["name"], row.get("property", row["name"]), schema, row["right"], row.get("wrong"), row.get("root", {})
+    )
 
 
 def _packed(packs: Iterable[Pack], write: Callable[..., Json], prefix: str) -> Iterator[Scenario]:
@@ -132,7 +138,7 @@ def _alone(roots: Iterable[Feature]) -> Iterator[Scenario]:
 def _join(features: Iterable[Feature]) -> Feature:
     """Return an object with a property for each feature as one feature."""
     features = list(features)
-    return Feature(FUNCTION, schema_of(features), {item.name: item.right for item in features})
+    return Feature(FUNCTION, FUNCTION, schema_of(features), {item.key: item.right for item in features})
 
 
 def _scenario(name: str, feature: str, body: Json, unless_answered: str = "") -> Scenario:

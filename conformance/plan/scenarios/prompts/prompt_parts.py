@@ -36,7 +36,9 @@ SCENARIO: Final = "parts-of-a-prompt"
 SUMMARY: Final = "long requests, and the same without a clause of one part"
 WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
-REPLACED: Final = frozenset({"line-ends", "role"})
+NULL: Final = "null"
+NULL_AS_TEXT: Final = "None"
+REPLACED: Final = frozenset({"line-ends", "role", NULL})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
@@ -56,7 +58,10 @@ FORECAST: Final = " ".join(
 
 
 def _agent(clauses: Clauses) -> Body:
-    """Return a conversation with an earlier call that ends with the results of two calls, with three tools."""
+    """Return a conversation with an earlier call that ends with the results of two calls, with three tools.
+
+    A later call has the id of the earlier one, as clients that count the calls of each turn write it.
+    """
     place = dict(clauses.pick("later-result", ("place", "The desk next to the lift.")))
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     places = clauses.pick("enumeration", "the quiet side of the garden")
@@ -83,11 +88,11 @@ def _agent(clauses: Clauses) -> Body:
                 "role": "assistant",
                 "content": said,
                 "tool_calls": [
-                    write_call("call00001", "get_weather", '{"city": "Rome"}'),
+                    write_call("call00000", "get_weather", '{"city": "Rome"}'),
                     write_call("call00002", "get_order", write_json({"number": "4711", **order})),
                 ],
             },
-            write_result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
+            write_result("call00000", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
             write_result("call00002", write_json({"day": "Monday", "paid": True, **place})),
         ],
         "tools": [
@@ -147,13 +152,17 @@ def _assistant_in_parts(clauses: Clauses) -> Body:
 
 
 def _after_null(clauses: Clauses) -> Body:
-    """Return a conversation with a call whose message has null in place of a string, as most clients send it."""
+    """Return a conversation with a call whose message has null in place of a string, as most clients send it.
+
+    In place of null, it has the text that some languages write for it.
+    """
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     call = write_call("call00001", "get_order", write_json({"number": "4711", **order}))
+    (said,) = clauses.pick(NULL, None) or [NULL_AS_TEXT]
     return {
         "messages": [
             {"role": "user", "content": "When does my order arrive?"},
-            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "assistant", "content": said, "tool_calls": [call]},
             write_result(
                 "call00001", clauses.add("result", "It arrives on Monday.", "Sign for it at the desk, please.")
             ),
@@ -214,7 +223,9 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
 RARE: Final = frozenset(
     {
         *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"agent{WITHOUT}parameter"),
-        *(IN_PARTS, f"{IN_PARTS}{WITHOUT}question", f"{IN_PARTS}{WITHOUT}result", f"{AFTER_NULL}{WITHOUT}result"),
+        f"agent{WITHOUT}reserved-name",
+        *(IN_PARTS, f"{IN_PARTS}{WITHOUT}question", f"{IN_PARTS}{WITHOUT}result"),
+        *(f"{AFTER_NULL}{WITHOUT}{part}" for part in ("call", "result")),
     }
 )
 """Requests that only a thorough run sends, because another one is without a clause of such a part."""

@@ -102,3 +102,13 @@ roles_cut = converted(
     lambda text: re.sub(r"\n(User|Human|Assistant):.*", "", text),
     "Lines of messages that begin with the name of a role are dropped.",
 )
+digits_of_ascii = converted(
+    "prompt-digits-made-ascii",
+    lambda text: "".join(str(unicodedata.decimal(sign, sign)) for sign in text),
+    "Digits of other scripts in messages become those of ASCII.",
+)
+mentions_removed = converted(
+    "mentions-in-messages-removed",
+    lambda text: re.sub(r"\A@\w+\s+(?=\S)", "", text),
+    "A name with @ at the beginning of a message is removed.",
+)

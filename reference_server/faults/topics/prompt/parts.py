@@ -66,6 +66,13 @@ def _keep_last_result(request: ServedRequest) -> None:
         message["content"] = "done"
 
 
+def _keep_last_of_each_id(request: ServedRequest) -> None:
+    results = _messages(request, "tool")
+    last = {str(message.get("tool_call_id")): message.get("content") for message in results}
+    for message in results:
+        message["content"] = last[str(message.get("tool_call_id"))]
+
+
 def _unread(name: str, line: str, change: Callable[[ServedRequest], None], **options: Any) -> Any:
     return hooked_fault(name, line, request=change, applies_to=HAS_TOOLS, **options)
 
@@ -87,6 +94,12 @@ arguments_unread = _unread(
 )
 earlier_results_unread = _unread(
     "earlier-results-unread", "Of several results of tools only the last reaches the model.", _keep_last_result
+)
+
+last_results_of_ids_read = _unread(
+    "ids-keep-their-last-result",
+    "If a later call has the id of an earlier one, its result is read in place of the earlier one.",
+    _keep_last_of_each_id,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 import orjson
@@ -63,6 +64,14 @@ def last_text_lost(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         request.state["held"] = frame
     else:
         yield frame
+
+
+@fault("empty-lines-lost-in-streams", "chunk")
+def empty_lines_lost(chunk: Json, _request: ServedRequest) -> None:
+    """Line ends that follow each other become one in streams."""
+    for choice in chunk["choices"]:
+        if "\n\n" in _text(choice):
+            choice["delta"]["content"] = re.sub(r"\n+", "\n", _text(choice))
 
 
 @fault("spaces-lost", "chunk", bugs=[16])

@@ -28,8 +28,8 @@ SENTENCE: Final = (
 )
 MORE: Final = "Report the weather in a city. "
 """What continues a string until it is long."""
-LABEL: Final = "Key 7/a.b:c_d-e+f=g@h ~(i) \"j\" 'k' <l> {m} [n] #1 $2 %3 ^4 &5 *6 `7` |8 \\9 ;? ! "
-IDENTIFIER: Final = "mcp.files_v2/read-Text:now_"
+LABEL: Final = "Key 钥 מפתח Ключ 🔑 7/a.b:c_d-e+f=g@h ~(i) \"j\" 'k' <l> {m} [n] #1 $2 %3 ^4 &5 *6 `7` |8 \\9 ;? ! "
+IDENTIFIER: Final = "mcp.files_v2/read-Text:now_größe_读"
 FILLED: Final = ("name", "id", "description")
 """How fields end that are never empty here: they name something, or other requests send them empty."""
 TEXTS: Final = frozenset(("content", "text", "reasoning", "refusal", "input"))
@@ -43,6 +43,9 @@ KEY: Final = 64
 MEANINGFUL: Final = frozenset(("type", "required", "role"))
 """Fields whose strings mean something, although the schema does not list them."""
 NUMBERS: Final = (0.5, -1.5, 3.0, 1e-5, 7, 0, -7, 100)
+STOP_IDS: Final = "stop_token_ids"
+"""A list of integers of 32 bits that a server compares with tokens, so that they may be beyond its vocabulary."""
+GREATEST: Final = 2**31 - 1
 KEYS: Final = ("a.b/c d-e", "0", "300", "1023")
 SCHEMA: Final = "parameters"
 """The field with a schema that clients generate, in which everything may be unusual."""
@@ -171,13 +174,20 @@ def _write_schema(is_valid: IsValid) -> dict[str, Any]:
     return schema
 
 
+def _list_scalar_kinds(schema: Schema, name: str) -> frozenset[str]:
+    """Return the types of the scalars in a list or an object; ids of tokens are integers, whatever else is ignored."""
+    return list_kinds(schema) or frozenset(("integer",) if name == STOP_IDS else ())
+
+
 def _list_scalars(schema: Schema, name: str) -> list[Any]:
-    kinds = list_kinds(schema)
+    kinds = _list_scalar_kinds(schema, name)
     if "string" in kinds:
         return list(_write_texts(schema, name, lambda _: True, inside=True))
     whole = "number" not in kinds
     low, high = schema.get("minimum", -1000), schema.get("maximum", 1000)
     numbers = [value for value in NUMBERS if low <= value <= high and not (whole and isinstance(value, float))]
+    if name == STOP_IDS:
+        numbers.append(schema.get("maximum", GREATEST))
     return numbers if kinds & {"number", "integer"} else []
 
 
@@ -203,7 +213,7 @@ def _fit(text: str, length: int, schema: Schema, is_valid: IsValid) -> str:
     return (kept + more * (length // max(1, len(more)) + 1))[:length]
 
 
-def find_target(schema: Schema, pointer: str, resolve: Callable[[str], tuple[str, Schema]]) -> str | None:
+def find_target(schema: Schema, pointer: str, name: str, resolve: Callable[[str], tuple[str, Schema]]) -> str | None:
     """Return the step to the scalars of a list or an object; empty for a leaf, None for anything else."""
     inner = dict(list_inner(schema, pointer))
     if is_leaf(schema, pointer):
@@ -211,6 +221,7 @@ def find_target(schema: Schema, pointer: str, resolve: Callable[[str], tuple[str
     if len(inner) == 1:
         step, at = next(iter(inner.items()))
         own, items = resolve(at)
-        if step in (ITEM, OTHER_FIELD) and is_leaf(items, own) and list_kinds(items) & {"string", "number", "integer"}:
+        kinds = _list_scalar_kinds(items, name)
+        if step in (ITEM, OTHER_FIELD) and is_leaf(items, own) and kinds & {"string", "number", "integer"}:
             return step
     return None

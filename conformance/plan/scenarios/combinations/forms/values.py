@@ -122,7 +122,7 @@ class FormValues:
         pointer, schema = self._forms.resolve(pointer)
         if pointer in seen:
             return
-        step = find_target(schema, pointer, self._forms.resolve)
+        step = find_target(schema, pointer, name, self._forms.resolve)
         is_text = step is not None and is_open(name, has_blocks=any(_list_blocks(around, name)))
         if is_text or name == PARAMETERS:
             yield ()
@@ -136,7 +136,7 @@ class FormValues:
             return self._forms.is_valid(pointer, value)
 
         inner = dict(list_inner(schema, pointer))
-        step = find_target(schema, pointer, self._forms.resolve)
+        step = find_target(schema, pointer, name, self._forms.resolve)
         if step == ITEM:
             yield from write_items(schema, self._forms.resolve(inner[ITEM])[1], name, is_valid)
         elif step == OTHER_FIELD:
