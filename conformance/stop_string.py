@@ -49,7 +49,7 @@ class StopFrom:
         return self.cut(texts.get(self.choice, ""), others)
 
     def cut(self, text: str, others: Sequence[str] = ()) -> str | list[str] | None:
-        """Return the value of `stop` for a text; None if it has no piece that the others lack."""
+        """Return the value of `stop` for one choice; None if it has no piece that the others lack."""
         if self.place == "end":  # an earlier occurrence of the same piece is held back as well
             return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
         if self.place == "limit":

@@ -17,7 +17,7 @@ SEVERAL: Final = re.compile(f"{CUT}{{2,}}")
 
 
 def require_cut_by_server(exchange: Exchange, context: Context) -> None:
-    """Raise NotExercised if the model may have generated the U+FFFD of an answer, or bytes that are no character.
+    """Raise NotExercised if the model may have generated the U+FFFD of an answer, or parts of characters.
 
     A server that cuts a character between two tokens shows each part as U+FFFD, or does so only in streams. A model
     shows one alone, and in both forms.

@@ -1,7 +1,7 @@
 """Write messages whose first words look like commands, mentions or variables, which chat programs handle themselves.
 
-The same words at the ends of the messages are no commands. A model that reads all of them reads about as many tokens in
-both; each word has so many that its loss is told from another division into tokens.
+At the ends of the messages the same words are text. A model that reads all of them reads about as many tokens in both;
+each word has enough of them to tell its loss from another division into tokens.
 """
 
 from __future__ import annotations
