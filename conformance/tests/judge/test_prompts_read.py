@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CHECKS = gather_checks()
-NOTHING = cast("Context", None)
+NONE = cast("Any", None)
 
 
 def exchange_of(content: str, prompt_tokens: int, **sent: Any) -> Exchange:
@@ -37,7 +37,7 @@ def exchange_of(content: str, prompt_tokens: int, **sent: Any) -> Exchange:
 
 def findings(identity: str, exchanges: Mapping[str, Exchange]) -> list[str]:
     """Return where a check reports something, if anything could be compared."""
-    context = Context(load("vllm"), cast("Any", None), "m", cast("Any", None), cast("Any", {}))
+    context = Context(load("vllm"), NONE, "m", NONE, NONE)
     try:
         return [item.where for item in CHECKS[identity].judge(exchanges, context)]
     except NotExercised:

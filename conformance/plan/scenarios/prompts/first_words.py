@@ -1,7 +1,7 @@
 """Write messages whose first words look like commands, mentions or variables, which chat programs handle themselves.
 
-At the ends of the messages the same words are text. A model that reads all of them reads about as many tokens in both;
-each word has enough of them to tell its loss from another division into tokens.
+At the end of a message the same words mean nothing. A model that reads all of them reads about as many tokens in both;
+the loss of one is told from another division into tokens, because each has at least a dozen.
 """
 
 from __future__ import annotations

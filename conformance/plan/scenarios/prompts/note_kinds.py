@@ -40,7 +40,7 @@ def _make_compatible(text: str) -> str:
 
 
 def _write_digits(text: str) -> str:
-    """Return a string with the digits of all scripts as those of ASCII."""
+    """Return the digits of all scripts as those of ASCII."""
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
 
 
