@@ -124,7 +124,7 @@ def _find_description(text: str) -> Mapping[str, Any] | None:
 
 def _pin(source: SourceFile, options: ImportOptions, name: str, title: str, version: str) -> dict[str, Any]:
     return {
-        "id": f"{name}-api",
+        "id": f"{name.removesuffix('-api')}-api",
         "vendor": options.vendor or title,
         "title": title,
         "version": version,

@@ -24,6 +24,7 @@ READERS: tuple[Callable[[str], Rows | None], ...] = (
 _UNPRINTABLE = re.compile(  # terminal controls, bidirectional overrides, and characters that YAML forbids
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )
+_ROLE = re.compile(r":(?:[a-z]+:)?[a-z]+:(?=`)")  # of reStructuredText: :obj:`None`
 MOST_SHOWN: Final = 3
 MOST_CHARACTERS: Final = 80
 _EXPECTED = "expected tables or lists of parameters, as HTML, Markdown or text"
@@ -40,7 +41,7 @@ def read_page(content: bytes, name: str, sections: Sequence[str] = ()) -> Rows:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ContractError(f"{name}: line {line}: invalid encoding at byte {error.start}: expected UTF-8") from None
-    text = _UNPRINTABLE.sub("\ufffd", re.sub(r"\r\n?", "\n", text))
+    text = _ROLE.sub("", _UNPRINTABLE.sub("\ufffd", re.sub(r"\r\n?", "\n", text)))
     if not text.strip():
         raise ContractError(f"{name}: line 1: the page is empty: {_EXPECTED}")
     for reader in READERS:

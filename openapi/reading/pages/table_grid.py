@@ -24,6 +24,8 @@ INNER: Final = "└"
 SPACES: Final = "\u00a0\u2002\u2003\u2004\u2005\u2009\u3000"
 """Spaces that show at the start of a cell."""
 _PADDING: Final = re.compile(r"(?:(?:padding|margin)-left|text-indent):\s*(\d+)")
+BREAK: Final = "\v"
+"""Stands for a line break between the paragraphs of a cell of Markdown."""
 MAX_SPAN: Final = 1000  # columns that a cell may span, as in HTML
 
 
@@ -108,7 +110,7 @@ def _of_html(table: Tag) -> TableGrid:
 
 def _with_marks(inline: Token, *, is_first: bool) -> str:
     """Return the text of a cell of Markdown; a first one that is indented gets the mark of a level."""
-    text = written_text(inline)
+    text = written_text(inline, BREAK).strip(BREAK)
     raw = "".join(child.content for child in inline.children or ())
     return f"{INNER} {text}" if is_first and text and raw[:1] in SPACES else text
 
@@ -151,6 +153,7 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[TableGrid]:
                 line = (token.map or [begin])[0] + 1
             case "th_open" | "td_open":
                 text = _with_marks(tokens[at + 1], is_first=not grid[-1])
-                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
+                parts = filter(None, map(str.strip, text.split(BREAK)))
+                grid[-1].append(Cell(tuple(Item(part, 0, line) for part in parts), line))
             case "table_close":
                 yield TableGrid("", (begin, 0), tuple(map(tuple, grid)))
