@@ -14,7 +14,24 @@ from openapi.reading.grammar.vocabulary import normalize
 
 _WORDS: Final = {
     "yes": ("required", "mandatory", "m", "必选", "必填", "必须", "是", "yes", "y", "true", "✓", "✔", "✔️", "✅"),
-    "no": ("optional", "o", "可选", "选填", "否", "非必选", "非必填", "no", "n", "false", "✗", "✘", "×", "❌", "-"),
+    "no": (
+        "optional",
+        "o",
+        "可选",
+        "可选的",
+        "选填",
+        "否",
+        "非必选",
+        "非必填",
+        "no",
+        "n",
+        "false",
+        "✗",
+        "✘",
+        "×",
+        "❌",
+        "-",
+    ),
 }
 _BY_WORD: Final = {word: answer for answer, words in _WORDS.items() for word in words}
 _WHEN: Final = re.compile(
@@ -47,11 +64,11 @@ def read_type_cell(text: str, name: str) -> ParsedText:
     if (optional := _OPTIONAL.fullmatch(normalize(text).strip())) and parse_type_cell(optional[1]) is not None:
         return join([read_type_cell(optional[1], name), ParsedText((Statement("required", "no", text),))])
     match = _TYPE.fullmatch(normalize(text).strip())
-    if match is None:
-        return ParsedText((), (text,))
-    types = parse_type_cell(match["types"])
+    types = parse_type_cell(match["types"]) if match else None
     if types is None and (limited := _read_limited_type(text, name)) is not None:
         return limited
+    if match is None:
+        return ParsedText((), (text,))
     if types is None:
         known = (Statement("types", ("array",), text),) if is_array_of_unknown(text) else ()
         return ParsedText(known, (text,))

@@ -19,7 +19,7 @@ _LIST: Final = rf"{_WORD}(?:{_OR}{_WORD})*"
 _UNION: Final = re.compile(r"(union|optional)\[.*\]", re.IGNORECASE)
 _LITERAL: Final = re.compile(r"literal\[(.*)\]", re.IGNORECASE)
 UNDEFINED: Final = "undefined"
-"""The value of a field that an object of JavaScript does not have: it is no type of JSON."""
+"""The value of a field that an object of JavaScript does not have: JSON has none."""
 _SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECASE)
 
 
@@ -199,6 +199,7 @@ RULES: Final = (
     ),
     rule(rf"[仅只可]?支持(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values, Preceding.READ),
     rule(rf"(?:固定(?:返回|取?值为?|为)|always (?:returns )?)(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"固定(?:为|是|返回)\s*(?P<value>{_FIXED})", _only, Preceding.READ),
     rule(rf"{_MUST_BE}(?:of (?:the )?type )?(?:an? )?(?P<types>{_LIST})(?P<null> or null)?", _types, Preceding.READ),
     rule(rf"(?:{_ALWAYS}|{_MUST_BE})(?P<value>{_FIXED})", _only, Preceding.READ),
     rule(rf"{_MUST_BE}(?:either )?(?P<tokens>{_FIXED}(?:{_BETWEEN}{_FIXED})+)", _listed, Preceding.READ),

@@ -25,6 +25,7 @@ _NORMALIZED: Final = str.maketrans(
         **dict.fromkeys("−‐‑‒–—", "-"),
     }
 )
+_WITH_MARKS: Final = {key: value for key, value in _NORMALIZED.items() if key != ord("`")}
 
 _TYPES: Final = {
     "string": ("string", "character string", "str", "字符串"),
@@ -68,6 +69,7 @@ _COMPARISONS: Final = {
     (
         *(">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"),
         *("no less than", "no fewer than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
+        *("minimum value of", "minimum number of"),
         *("至少", "最少", "不少于", "不低于"),
     ): "low",
     (">", "大于", "greater than", "more than", "above", "larger than"): "low open",
@@ -97,6 +99,8 @@ _COMPARISONS: Final = {
         "maximum",
         "maximum of",
         "maximum value",
+        "maximum value of",
+        "maximum number of",
         "最大值",
         "最大",
         "最多",
@@ -114,8 +118,9 @@ COMPARISON: Final = (
     + ")"
 )
 
-SET: Final = rf"[\[(]\s*{NUMBER}\s*,\s*{NUMBER}\s*[\])]"
-_SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+_INFINITE: Final = r"\+?(?:∞|inf(?:inity)?)"
+SET: Final = rf"(?:[\[(]\s*{NUMBER}\s*,\s*{NUMBER}\s*[\])]|[\[(]\s*{NUMBER}\s*,\s*{_INFINITE}\s*[\])])"
+_SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*(?:({NUMBER})|{_INFINITE})\s*([\])])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +133,12 @@ class Type:
     values: tuple[Any, ...] = ()
 
 
-def normalize(text: str) -> str:
-    """Replace full-width and typographic characters with ASCII, one for one."""
-    return text.translate(_NORMALIZED)
+def normalize(text: str, *, keep_marks: bool = False) -> str:
+    """Replace full-width and typographic characters with ASCII, one for one.
+
+    keep_marks: whether the marks of code stay; otherwise, they become spaces.
+    """
+    return text.translate(_WITH_MARKS if keep_marks else _NORMALIZED)
 
 
 def parse_type(word: str) -> Type | None:
@@ -178,6 +186,8 @@ def parse_interval(text: str) -> Interval | None:
     match = _SET.fullmatch(text)
     if match is None:
         return None
+    if match[3] is None:
+        return Interval(parse_number(match[2]), low_open=match[1] == "(")
     low, high = parse_number(match[2]), parse_number(match[3])
     opened = (match[1] == "(", match[4] == ")")
     return Interval(low, high, *opened) if low < high or (low == high and not any(opened)) else None

@@ -110,7 +110,7 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
         words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
         line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.position[0])
         if len(cells) != len(columns) or None in cells:
-            rows.append(UnreadPassage(line, f"the row fills {sum(map(bool, cells))} of {len(columns)} columns", words))
+            rows.append(UnreadPassage(line, _describe_misfit(cells, len(columns)), words))
             continue
         depth = next((x for x in range(names) if not _is_dash(cells[x])), names)
         name = cells[depth] if depth < names else None
@@ -128,6 +128,12 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
         rows.append(_row(part, path, name.line, columns, headers, cells, written.rest))
         rows += _inner_rows(cells, part, path, headers, columns)
     return rows
+
+
+def _describe_misfit(cells: Sequence[Cell | None], columns: int) -> str:
+    if len(cells) > columns:
+        return f"the row has more cells than the {columns} columns: is there a bar in a cell?"
+    return f"the row fills {sum(map(bool, cells))} of {columns} columns"
 
 
 def _first_names(body: Sequence[Sequence[Cell | None]]) -> Iterator[str]:

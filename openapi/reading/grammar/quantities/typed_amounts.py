@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.quantities.amounts import read_bare_amount
+from openapi.reading.grammar.quantities.amounts import read_amount, read_bare_amount
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.types import parse_types, type_statements
 from openapi.reading.grammar.vocabulary import TYPE
@@ -22,9 +22,9 @@ def _of_type(match: re.Match[str], name: str) -> list[Statement] | None:
     """Read `a string of up to 64 characters`."""
     types = parse_types(match["type"])
     amount = read_bare_amount(match["amount"], name)
-    return (
-        None if types is None or amount is None else [*type_statements(types), *_with_elements(amount, match["amount"])]
-    )
+    if types is None or amount is None:
+        return None
+    return [*type_statements(types), *_with_elements(amount, match["amount"])]
 
 
 def _of_stated_type(match: re.Match[str], name: str) -> list[Statement] | None:
@@ -45,3 +45,9 @@ RULES: Final = (
     rule(rf"(?:an? )?(?P<type>{TYPE}) {_OF} (?P<amount>.+)", _of_type, Preceding.READ),
     rule(rf"{_OF} (?P<amount>.+)", _of_stated_type, Preceding.READ),
 )
+
+
+def read_any_amount(text: str, name: str) -> list[Statement] | None:
+    """Read an amount with the words around it, also behind a type; None for other text."""
+    typed = (read for one in RULES if (read := one.read(text, name)) is not None)
+    return read_amount(text, name) or next(typed, None)

@@ -33,7 +33,7 @@ _AND: Final = re.compile(r"(?:,?\s*(?:and|or|&|/|和|或|与)(?=[\s`*])|,)\s*", 
 _LABEL: Final = re.compile(
     r"Defaults?|Types?|Required|Optional|Ranges?|Notes?|Examples?|Returns?|Response|Request|Values?|Options|Constraints"
 )
-"""Words with a capital letter that say what follows, and are no names."""
+"""Words with a capital letter that say what follows, instead of names."""
 _LEADING: Final = re.compile(r"^[,;.]\s*")
 
 

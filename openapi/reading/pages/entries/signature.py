@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from openapi.reading.pages.row import Part
 
-_WORDS: Final = r"required|mandatory|optional|必选|必填|必须|必需|可选|选填"
+_WORDS: Final = r"required|mandatory|optional|必选|必填|必须|必需|可选的?|选填"
 REQUIRED: Final = re.compile(_WORDS, re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"\s*[,;·•]\s*|\s+[—–]\s+(?=[_*]?(?:required|optional))", re.IGNORECASE)
 _PAIRS: Final = ("[]", "()", "<>")
