@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PreformattedString, Tag
 
+from openapi.reading.grammar.type_cells import parse_type_cell
 from openapi.reading.pages.columns import NO_PART, detect_part
 from openapi.reading.pages.entries.described_name import DescribedName, known_names, parse_entry
 from openapi.reading.pages.entries.plain_lines import split_code, split_lines
@@ -163,15 +164,28 @@ def _own_words(entry: Tag) -> str:
 
 
 def _rows(part: Part, entries: Sequence[Entry]) -> Iterator[tuple[Position, TableRow]]:
-    above: list[tuple[int, tuple[str, ...]]] = []
+    """Yield the row of each entry; those nested below a parameter that has no fields are its values."""
+    above: list[tuple[int, tuple[str, ...], DescribedName]] = []
+    values: dict[tuple[str, ...], list[Item]] = {}
+    rows: list[tuple[Position, tuple[str, ...], DescribedName]] = []
     for depth, position, entry in entries:
-        line = position[0]
         written = parse_name(entry.name)
         if written is None:
             continue
         while above and above[-1][0] >= depth:
             above.pop()
+        if above and not _is_parameter(entry) and _has_no_fields(above[-1][2]):
+            values.setdefault(above[-1][1], []).append(Item(f"`{entry.name}`: {entry.text}", 1, position[0]))
+            continue
         path = (*above[-1][1], written.path[-1]) if above else written.path
-        above.append((depth, path))
-        prose = [Item(entry.text, 0, line)] if entry.text else []
-        yield position, make_row(part, path, line, entry.signature, prose)
+        above.append((depth, path, entry))
+        rows.append((position, path, entry))
+    for position, path, entry in rows:
+        prose = [Item(entry.text, 0, position[0])] if entry.text else []
+        yield position, make_row(part, path, position[0], entry.signature, [*prose, *values.get(path, ())])
+
+
+def _has_no_fields(entry: DescribedName) -> bool:
+    """Return whether an entry states types, and neither objects nor lists are among them."""
+    kinds = {kind.name for word in entry.signature for kind in parse_type_cell(word) or ()}
+    return bool(kinds) and kinds.isdisjoint(("object", "array"))

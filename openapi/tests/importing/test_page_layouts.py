@@ -1,0 +1,244 @@
+"""Layouts of pages: tables below parameters, other operations, cells without words, values in lists, damaged rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openapi.contract.parameter import ABSENT
+from openapi.reading.facts.facts import read_facts
+from openapi.reading.grammar.interval import format_range
+from openapi.reading.grammar.statement import UNSTATED
+from openapi.reading.pages.nesting import NOWHERE
+from openapi.reading.pages.operations import OTHER_SECTION
+from openapi.reading.pages.page import read_page
+from openapi.tests.importing.importing import imported
+from openapi.tests.importing.test_unusual_pages import facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECTIONS = """\
+# Puffin API
+
+## Request fields
+
+#### `messages`
+
+- Type: array of objects
+- Required: yes
+
+**Properties:**
+
+| Field | Type | Required |
+|---|---|---|
+| `role` | string | yes |
+| `beak` | object | no |
+
+**beak properties:**
+
+| Field | Type | Required |
+|---|---|---|
+| `hue` | string | no |
+
+**Feather properties:**
+
+| Field | Type | Required |
+|---|---|---|
+| `quill` | string | no |
+
+#### `mood`
+
+- Type: string or null
+- Required: no
+- Default: calm
+
+How it speaks: `calm` or `wild`.
+
+- `calm`: softly
+- `wild`: loudly
+"""
+OPERATIONS = """\
+# Puffin reference
+
+## Embeddings
+
+| Parameter | Type | Required | Description |
+|---|---|---|---|
+| `input` | string | yes | What is embedded. |
+| `temperature` | number | no | Between 0 and 9. |
+
+## Chat completions
+
+**Path parameters**
+
+| Parameter | Type | Required | Description |
+|---|---|---|---|
+| `nest` | string | yes | Where the model lives. |
+
+**Request body**
+
+| Parameter | Type | Required | Description |
+|---|---|---|---|
+| `messages` | array | yes | The turns. |
+| `temperature` | number | no | Between 0 and 3. |
+"""
+ROW = "### Request body\n\n| Name | Type | Required | Default | Description |\n|---|---|---|---|---|\n{0}\n"
+
+
+def test_a_table_below_a_parameter_has_its_fields_and_one_of_an_unknown_object_is_left_to_a_person() -> None:
+    rows = read_page(SECTIONS.encode(), "page.md")
+    facts = {fact.path: fact.types for fact in read_facts(rows, strict=False).facts}
+    expected = {
+        "messages": ("array",),
+        "messages[]": ("object",),
+        "messages[].role": ("string",),
+        "messages[].beak": ("object",),
+        "messages[].beak.hue": ("string",),
+        "mood": ("string",),
+    }
+    assert expected == {path: facts[path] for path in expected}
+    assert set(expected) == set(facts)
+    assert [(NOWHERE, "feather")] == [(one.reason, one.text) for one in rows.unread]
+
+
+def test_parameters_of_the_path_and_of_other_operations_are_no_parameters_of_the_body() -> None:
+    rows = read_page(OPERATIONS.encode(), "page.md")
+    facts = read_facts(rows, strict=False).facts
+    assert ["messages", "temperature"] == [fact.path for fact in facts]
+    assert "0..3" == format_range(facts[1].range)
+    assert [OTHER_SECTION] == [one.reason for one in rows.unread]
+
+
+@pytest.mark.parametrize("title", ["Request headers", "Query parameters", "Path params", "请求头", "路径参数"])
+def test_a_table_of_headers_or_of_the_query_is_not_read(title: str) -> None:
+    assert ["messages", "temperature"] == list(facts_of(OPERATIONS.replace("Path parameters", title)))
+
+
+@pytest.mark.parametrize("words", ["—", "-", "N/A", "n/a", "无", "/", "(none)", "Not applicable"])
+def test_a_cell_that_says_that_there_is_no_default_states_none(words: str) -> None:
+    fact = facts_of(ROW.format(f"| mood | string | no | {words} | How it speaks. |"))["mood"]
+    assert UNSTATED is fact.default
+    assert () == fact.unread
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "expected"),
+    [
+        ("array", "`[]`", []),
+        ("object", '`{"mode": "calm"}`', {"mode": "calm"}),
+        ("number", "1", 1.0),
+        ("string", "`[]`", "[]"),
+    ],
+)
+def test_a_default_in_json_is_a_value_of_the_type(kind: str, written: str, expected: object) -> None:
+    fact = facts_of(ROW.format(f"| mood | {kind} | no | {written} | How it speaks. |"))["mood"]
+    assert expected == fact.default
+
+
+def test_one_number_in_two_notations_is_one_default() -> None:
+    fact = facts_of(ROW.format("| mood | number | no | 1.0 | How it speaks. Defaults to 1. |"))["mood"]
+    assert (1.0, ()) == (fact.default, fact.unread)
+    other = facts_of(ROW.format("| mood | number | no | 1.5 | How it speaks. Defaults to 1. |"))["mood"]
+    assert UNSTATED is other.default
+
+
+@pytest.mark.parametrize("words", ["None", "`null`", "none"])
+def test_a_description_without_words_says_nothing_about_null(words: str) -> None:
+    assert facts_of(ROW.format(f"| mood | string | no | - | {words} |"))["mood"].nullable is None
+    assert facts_of(ROW.format("| mood | string | no | - | Can be null. |"))["mood"].nullable is True
+
+
+def test_a_line_break_in_a_cell_separates_statements() -> None:
+    words = "How it speaks.<br>Minimum: 0<br/>Maximum: 3<br>**Default**: `2`"
+    fact = facts_of(ROW.format(f"| mood | number | no | | {words} |"))["mood"]
+    assert ("[0, 3]", 2.0) == (format_range(fact.range), fact.default)
+
+
+def test_a_bar_in_a_cell_leaves_the_row_to_a_person_instead_of_shifting_its_cells() -> None:
+    rows = read_page(
+        ROW.format("| mood | string | null | no | calm | How. |\n| hue | string | no | | x |").encode(), "page.md"
+    )
+    assert [("hue",)] == [row.path for row in rows.rows]
+    assert ["mood | string | null | no | calm"] == [one.text for one in rows.unread]
+
+
+def test_a_rule_of_another_width_than_the_header_does_not_hide_the_table() -> None:
+    page = ROW.format("| mood | string | no | calm | How it speaks. |").replace("|---|---|---|---|---|", "|---|---|")
+    assert ("string",) == facts_of(page)["mood"].types
+
+
+FIELD = """\
+## Body
+
+<ParamField body="messages" type="object[]" required>The turns.</ParamField>
+
+<ParamField body="mood" type="string | object">
+  How it speaks.
+
+  * `calm` - softly
+  * `wild` - loudly
+</ParamField>
+"""
+VALUES = """\
+## Request body
+
+| Name | Type | Required |
+|---|---|---|
+| messages | array | yes |
+
+**`mood`** (string)
+How it speaks. Some values:
+
+- `calm`
+- `wild`
+"""
+
+
+@pytest.mark.parametrize("page", [FIELD, VALUES])
+def test_values_in_a_list_are_no_parameters(page: str) -> None:
+    names = {path.partition("[")[0] for path in facts_of(page)}
+    assert set() == names - {"messages", "mood"}
+
+
+def test_values_in_code_behind_words_that_name_them_are_all_values_of_a_string() -> None:
+    page = ROW.format(
+        "| depth | string | no | | Depth of thought: `low`/`mid`/`high` |\n"
+        "| 深度 | string | no | | 不读 |\n"
+        "| tone | string | no | | 语气：`soft`、`loud` |\n"
+        "| voice | string | no | | Such as: `alto`/`bass` |\n"
+        "| shape | object | no | | Shape: `round`/`flat` |\n"
+    )
+    facts = facts_of(page)
+    expected = {"depth": ("low", "mid", "high"), "tone": ("soft", "loud"), "voice": (), "shape": ()}
+    assert expected == {name: facts[name].enum for name in expected}
+
+
+def test_labels_of_a_section_are_read_in_chinese_and_behind_a_sign() -> None:
+    page = (
+        "## 请求参数\n\n### 🎈 **`mood`**\n\n- 类型：字符串或 null\n- 必需：否\n- 默认值：calm\n\n语气。\n\n"
+        "### 🪶 `messages` [array]\n\n- 必填：是\n"
+    )
+    facts = facts_of(page)
+    assert (("string",), True, "no") == (facts["mood"].types, facts["mood"].nullable, facts["mood"].required)
+    assert (("array",), "yes") == (facts["messages"].types, facts["messages"].required)
+
+
+def test_examples_in_a_column_of_their_own_are_not_todos(tmp_path: Path) -> None:
+    page = (
+        "## Request body\n\n| Name | Type | Required | Description | Example value |\n|---|---|---|---|---|\n"
+        "| model | string | yes | The model. | 12 |\n| messages | array | yes | The turns. | `[1]` |\n"
+    )
+    contract, todos = imported(page, tmp_path, "page.md")
+    assert [] == todos
+    assert ABSENT == contract.parameters["model"].default
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"), [("Heron Chat API", "heron-chat-api"), ("Heron Chat", "heron-chat-api")]
+)
+def test_the_id_of_the_document_ends_with_api_once(title: str, expected: str, tmp_path: Path) -> None:
+    page = f"# {title}\n\n{ROW.format('| model | string | yes | | The model. |')}"
+    contract, _ = imported(page, tmp_path, "page.md")
+    assert expected == contract.document.id
