@@ -118,10 +118,15 @@ def place_objects(
         if isinstance(row, TableRow) and row.part == "request" and name is None:
             names.add((*owner, row.path[0]))
     told: set[Position] = set()
+    parent_above: Path = ()
     for position, row in results:
         owner, name = above[position]
         if not isinstance(row, TableRow) or row.part != "request":
             yield position, row
+        elif not owner and name is None:
+            path = _place_below(parent_above, row.path)
+            parent_above = path[:1]
+            yield position, replace(row, path=path)
         elif name is None:
             yield position, replace(row, path=(*owner, *row.path))
         elif (parent := _find_parent(name, owner, names)) is not None:
@@ -129,6 +134,13 @@ def place_objects(
         elif position not in told:
             told.add(position)
             yield position, UnreadPassage(position[0], NOWHERE, name)
+
+
+def _place_below(parent: Path, path: Path) -> Path:
+    """Return the path of a row that only its parent, which is above it, can have: `role` directly below `messages`."""
+    known = load_outline("request")
+    is_field = len(path) == 1 and path not in known and (*parent, *path) in known
+    return (*parent, *path) if parent and is_field else path
 
 
 def _find_owner(titles: Sequence[Heading], position: Position, section: Path | None) -> tuple[Path, str | None]:

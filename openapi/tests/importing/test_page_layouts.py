@@ -13,6 +13,7 @@ from openapi.reading.grammar.statement import UNSTATED
 from openapi.reading.pages.nesting import NOWHERE
 from openapi.reading.pages.operations import OTHER_SECTION
 from openapi.reading.pages.page import read_page
+from openapi.schema.server_limits import SERVER_LIMITS
 from openapi.tests.importing.importing import imported
 from openapi.tests.importing.test_unusual_pages import facts_of
 
@@ -109,6 +110,23 @@ def test_parameters_of_the_path_and_of_other_operations_are_no_parameters_of_the
     assert ["messages", "temperature"] == [fact.path for fact in facts]
     assert "0..3" == format_range(facts[1].range)
     assert [OTHER_SECTION] == [one.reason for one in rows.unread]
+
+
+def test_a_field_that_only_the_parameter_above_it_has_belongs_to_it() -> None:
+    rows = (
+        "| messages | array | yes | | The turns. |\n| role | string | yes | | Who speaks. |\n"
+        "| content | string | yes | | What. |\n| wing | string | no | | Its own. |\n| role | string | no | | Where. |"
+    )
+    assert ["messages", "messages[].role", "messages[].content", "wing", "role"] == list(facts_of(ROW.format(rows)))
+
+
+def test_lower_bounds_of_strings_and_lists_stay_limits_of_our_own_server(tmp_path: Path) -> None:
+    rows = "| model | string | yes | | The model. |\n| stop | string or array of strings | no | | At most 3 items. |"
+    contract, _ = imported(ROW.format(rows), tmp_path, "page.md")
+    stop = {branch["type"]: branch for branch in contract.parameters["stop"].schema["anyOf"]}
+    assert {"minLength": 1} == stop["string"][SERVER_LIMITS]
+    assert {"minLength": 1} == stop["array"]["items"][SERVER_LIMITS]
+    assert ("minLength" in stop["string"], stop["array"].get("minItems")) == (False, None)
 
 
 @pytest.mark.parametrize("title", ["Request headers", "Query parameters", "Path params", "请求头", "路径参数"])
