@@ -145,4 +145,5 @@ def _decode(source: SourceFile) -> str:
 
 def _identifier(title: str) -> str:
     """Return a title as an identifier, such as `acme-chat-api`."""
-    return re.sub(r"[^a-z0-9.]+", "-", title.lower()).strip("-.") or "imported"
+    name = re.sub(r"[^a-z0-9.]+", "-", title.lower()).strip("-.")
+    return name if name not in ("", "api") else "imported"

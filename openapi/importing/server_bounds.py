@@ -22,6 +22,8 @@ def with_server_limits(schema: Schema, known: Schema) -> Schema:
     if "anyOf" in schema:
         branches = [_with_known_branch(branch, known) for branch in schema["anyOf"]]
         return schema if branches == schema["anyOf"] else {**schema, "anyOf": branches}
+    if "anyOf" in known:
+        return _with_known_branch(schema, known)
     if "enum" in schema or schema.get("type") != known.get("type"):
         return schema
     limits = _numeric_limit(schema, known) if schema.get("type") in _NUMERIC else _length_limit(schema, known)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.contract.parameter import ABSENT
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import format_range
 from openapi.reading.grammar.statement import UNSTATED
@@ -134,6 +133,21 @@ def test_a_table_of_headers_or_of_the_query_is_not_read(title: str) -> None:
     assert ["messages", "temperature"] == list(facts_of(OPERATIONS.replace("Path parameters", title)))
 
 
+def test_the_type_of_the_elements_behind_that_of_a_list_is_no_tag() -> None:
+    facts = facts_of(
+        ROW.format("| stop | List<string> | no | | Its<br>ends, <b>all</b>. |\n| x | List<Turn> | no | | y |")
+    )
+    assert (("array",), ("string",)) == (facts["stop"].types, facts["stop[]"].types)
+    assert ("List<Turn>",) == facts["x"].unread
+
+
+def test_lower_bounds_stay_limits_of_our_own_server_also_for_one_of_several_types(tmp_path: Path) -> None:
+    rows = "| model | string | yes | | The model. |\n| stop | List<string> | no | | At most 3 items. |"
+    contract, _ = imported(ROW.format(rows), tmp_path, "page.md")
+    schema = contract.parameters["stop"].schema
+    assert ({"minItems": 1}, {"minLength": 1}) == (schema[SERVER_LIMITS], schema["items"][SERVER_LIMITS])
+
+
 @pytest.mark.parametrize("words", ["—", "-", "N/A", "n/a", "无", "/", "(none)", "Not applicable"])
 def test_a_cell_that_says_that_there_is_no_default_states_none(words: str) -> None:
     fact = facts_of(ROW.format(f"| mood | string | no | {words} | How it speaks. |"))["mood"]
@@ -185,78 +199,3 @@ def test_a_bar_in_a_cell_leaves_the_row_to_a_person_instead_of_shifting_its_cell
 def test_a_rule_of_another_width_than_the_header_does_not_hide_the_table() -> None:
     page = ROW.format("| mood | string | no | calm | How it speaks. |").replace("|---|---|---|---|---|", "|---|---|")
     assert ("string",) == facts_of(page)["mood"].types
-
-
-FIELD = """\
-## Body
-
-<ParamField body="messages" type="object[]" required>The turns.</ParamField>
-
-<ParamField body="mood" type="string | object">
-  How it speaks.
-
-  * `calm` - softly
-  * `wild` - loudly
-</ParamField>
-"""
-VALUES = """\
-## Request body
-
-| Name | Type | Required |
-|---|---|---|
-| messages | array | yes |
-
-**`mood`** (string)
-How it speaks. Some values:
-
-- `calm`
-- `wild`
-"""
-
-
-@pytest.mark.parametrize("page", [FIELD, VALUES])
-def test_values_in_a_list_are_no_parameters(page: str) -> None:
-    names = {path.partition("[")[0] for path in facts_of(page)}
-    assert set() == names - {"messages", "mood"}
-
-
-def test_values_in_code_behind_words_that_name_them_are_all_values_of_a_string() -> None:
-    page = ROW.format(
-        "| depth | string | no | | Depth of thought: `low`/`mid`/`high` |\n"
-        "| 深度 | string | no | | 不读 |\n"
-        "| tone | string | no | | 语气：`soft`、`loud` |\n"
-        "| voice | string | no | | Such as: `alto`/`bass` |\n"
-        "| shape | object | no | | Shape: `round`/`flat` |\n"
-    )
-    facts = facts_of(page)
-    expected = {"depth": ("low", "mid", "high"), "tone": ("soft", "loud"), "voice": (), "shape": ()}
-    assert expected == {name: facts[name].enum for name in expected}
-
-
-def test_labels_of_a_section_are_read_in_chinese_and_behind_a_sign() -> None:
-    page = (
-        "## 请求参数\n\n### 🎈 **`mood`**\n\n- 类型：字符串或 null\n- 必需：否\n- 默认值：calm\n\n语气。\n\n"
-        "### 🪶 `messages` [array]\n\n- 必填：是\n"
-    )
-    facts = facts_of(page)
-    assert (("string",), True, "no") == (facts["mood"].types, facts["mood"].nullable, facts["mood"].required)
-    assert (("array",), "yes") == (facts["messages"].types, facts["messages"].required)
-
-
-def test_examples_in_a_column_of_their_own_are_not_todos(tmp_path: Path) -> None:
-    page = (
-        "## Request body\n\n| Name | Type | Required | Description | Example value |\n|---|---|---|---|---|\n"
-        "| model | string | yes | The model. | 12 |\n| messages | array | yes | The turns. | `[1]` |\n"
-    )
-    contract, todos = imported(page, tmp_path, "page.md")
-    assert [] == todos
-    assert ABSENT == contract.parameters["model"].default
-
-
-@pytest.mark.parametrize(
-    ("title", "expected"), [("Heron Chat API", "heron-chat-api"), ("Heron Chat", "heron-chat-api")]
-)
-def test_the_id_of_the_document_ends_with_api_once(title: str, expected: str, tmp_path: Path) -> None:
-    page = f"# {title}\n\n{ROW.format('| model | string | yes | | The model. |')}"
-    contract, _ = imported(page, tmp_path, "page.md")
-    assert expected == contract.document.id
