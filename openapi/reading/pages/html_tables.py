@@ -28,7 +28,7 @@ from openapi.reading.pages.entries.parameter_sections import ParameterSections
 from openapi.reading.pages.headings import PARAGRAPH, Heading, enclosing_headings, find_headings
 from openapi.reading.pages.names import parse_name
 from openapi.reading.pages.nesting import name_request, place_objects
-from openapi.reading.pages.operations import is_outside_body, select_operation
+from openapi.reading.pages.operations import is_outside_body, select_operation, state_presence
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.table_grid import find_tables, is_title, parse_markup, split_header
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
@@ -65,7 +65,7 @@ def read(text: str, wanted: Sequence[str] = ()) -> Rows | None:
     results += read_definition_lists(soup, headings)
     blocks = list(find_blocks(tokens, soup))
     results += [*read_declared_types(blocks), *read_commented_objects(blocks)]
-    results.sort(key=lambda result: result[0])
+    results = list(state_presence(sorted(results, key=lambda result: result[0]), headings))
     return separate(FORM, [row for _, row in select_operation(results, headings, wanted)])
 
 

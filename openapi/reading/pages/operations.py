@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.pages.headings import CHAT, PARAGRAPH, enclosing_headings, innermost_path, is_below
-from openapi.reading.pages.row import TableRow, UnreadPassage
+from openapi.reading.pages.row import Cell, Item, TableRow, UnreadPassage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,12 @@ _OTHER: Final = re.compile(
     r"(?: \(legacy\))?(?: api| endpoint| operation| request)?",
     re.IGNORECASE,
 )
+_PRESENCE: Final = re.compile(
+    r"(?:(?P<required>required|mandatory|必[填选需]的?)|optional|可选的?|选填的?)\s*(?:request )?"
+    r"(?:param\w*|fields?|arguments?|body param\w*|参数|字段)?(?:\s*\([^()]*\)|（[^（）]*）)?:?",
+    re.IGNORECASE,
+)
+"""A heading that says whether the parameters below it are required."""
 _OUTSIDE: Final = re.compile(
     r"\b(?:path|query|url|uri|header)s?\b(?: (?:string )?(?:param\w*|arguments?|fields?))?:?"
     r"|(?:request |http )?headers?:?|(?:请求头部?|路径|查询|路径参数|查询参数|header)(?:参数)?[::]?",
@@ -31,6 +38,21 @@ _OUTSIDE: Final = re.compile(
 def is_outside_body(titles: Sequence[str]) -> bool:
     """Return whether the innermost of some headings says that a table is about the path, the query or the headers."""
     return bool(titles) and _OUTSIDE.fullmatch(titles[0].strip()) is not None
+
+
+def state_presence(
+    results: Sequence[tuple[Position, TableRow | UnreadPassage]], headings: Sequence[Heading]
+) -> Iterator[tuple[Position, TableRow | UnreadPassage]]:
+    """Yield the rows; parameters that do not say whether they are required follow the innermost heading that does."""
+    titles = [heading for heading in headings if heading.level < PARAGRAPH]
+    for position, row in results:
+        title = next(iter(enclosing_headings(titles, position)), "")
+        match = _PRESENCE.fullmatch(title.strip())
+        if match is None or not isinstance(row, TableRow) or row.required or row.part != "request" or len(row.path) > 1:
+            yield position, row
+            continue
+        word = "required" if match["required"] else "optional"
+        yield position, replace(row, required=Cell((Item(word, 0, row.line),), row.line))
 
 
 def _list_others(

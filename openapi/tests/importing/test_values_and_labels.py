@@ -23,7 +23,7 @@ FIELD = """\
   How it speaks.
 
   * `calm` - softly
-  * `wild` - loudly
+  * `user` - as you are
 </ParamField>
 """
 VALUES = """\
@@ -68,6 +68,28 @@ def test_labels_of_a_section_are_read_in_chinese_and_behind_a_sign() -> None:
     facts = facts_of(page)
     assert (("string",), True, "no") == (facts["mood"].types, facts["mood"].nullable, facts["mood"].required)
     assert (("array",), "yes") == (facts["messages"].types, facts["messages"].required)
+
+
+@pytest.mark.parametrize(
+    ("titles", "expected"),
+    [
+        (("Required parameters", "Optional parameters"), ("yes", "no")),
+        (("必填参数", "可选参数（其他）"), ("yes", "no")),
+        (("Request parameters", "More parameters"), (None, None)),
+    ],
+)
+def test_a_heading_says_whether_the_parameters_below_it_are_required(
+    titles: tuple[str, str], expected: tuple[str | None, str | None]
+) -> None:
+    table = "| Parameter | Type |\n|---|---|\n| {0} | array |\n| {1} | string |\n"
+    page = (
+        f"# Request\n\n## {titles[0]}\n\n{table.format('messages', 'model')}\n"
+        f"## {titles[1]}\n\n- `user` (string): You.\n- `stop` (string): The end.\n"
+    )
+    facts = facts_of(page)
+    assert (expected[0], expected[0], expected[1]) == tuple(
+        facts[name].required for name in ("messages", "model", "stop")
+    )
 
 
 def test_examples_in_a_column_of_their_own_are_not_todos(tmp_path: Path) -> None:
