@@ -39,7 +39,7 @@ def facts_in(*lines: str) -> Facts:
         ("所需范围：`1 < x < 77`", {"range": "(1, 77)"}),
         ("（2）默认0.4，取值范围：[0, 3]", {"range": "[0, 3]", "default": 0.4}),
         ("结束词，最多 5 个", {"items": "[0, 5]"}),
-        ("每个元素长度不超过20字符", {"[]length": "[0, 20]"}),
+        ("每个元素长度不超过24字符", {"[]length": "[0, 24]"}),
         ("最大长度为 64 个字符", {"length": "[0, 64]"}),
         ("默认值为空", {}),
         ("固定为 `json_object`", {"enum": ("json_object",), "types": ("string",)}),
@@ -53,7 +53,7 @@ def test_chinese_clauses_state_facts_behind_a_description(text: str, expected: F
     "text",
     [
         *("免费用户，范围 [0, 3]", "如果开启，默认 0.4", "旧版本，0-3 之间", "建议值，0-3 之间", "快速模式，默认 7"),
-        *("合理的值大约在 0.1 到 1 之间", "其他语言，范围 [0, 3]", "2 种语言，范围 [0, 3]"),
+        *("好听的值大概是 0.2 到 2 之间", "其他语言，范围 [0, 3]", "2 种语言，范围 [0, 3]"),
     ],
 )
 def test_a_chinese_clause_that_may_restrict_or_advise_leaves_the_next_one_unread(text: str) -> None:
