@@ -16,7 +16,7 @@ from openapi.importing.request_fields import has_field, list_request_steps
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences
-from openapi.importing.server_bounds import with_server_limits
+from openapi.importing.server_bounds import with_numeric_limit, with_server_limits
 from openapi.importing.stated_places import StatedPlaces
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
@@ -141,8 +141,9 @@ class InterfaceDelta:
         if "schema" not in parameter.silent and not same_values(
             parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")
         ):
+            limit = with_numeric_limit if parameter.fields is None else with_server_limits
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
-            self._set_schema(f"{at}/schema", with_server_limits(placed, known["schema"]), known["schema"])
+            self._set_schema(f"{at}/schema", limit(placed, known["schema"]), known["schema"])
         null = _null_value(parameter.nullable)
         if (
             "null" not in parameter.silent

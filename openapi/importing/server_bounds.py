@@ -17,6 +17,16 @@ _LENGTHS: Final = {"string": "minLength", "array": "minItems"}
 _NUMERIC: Final = ("integer", "number")
 
 
+def with_numeric_limit(schema: Schema, known: Schema) -> Schema:
+    """Return a schema of numbers with the lower bound of that of the extended dialect, and others as they are.
+
+    A description states the whole schema, so lengths that it leaves open are meant so.
+    """
+    is_number = schema.get("type") in _NUMERIC and schema.get("type") == known.get("type")
+    limits = _numeric_limit(schema, known) if is_number else {}
+    return {**schema, SERVER_LIMITS: {**schema.get(SERVER_LIMITS, {}), **limits}} if limits else schema
+
+
 def with_server_limits(schema: Schema, known: Schema) -> Schema:
     """Return a schema with the lower bounds of that of the extended dialect, also in alternatives and elements."""
     if "anyOf" in schema:
