@@ -16,6 +16,7 @@ from openapi.importing.request_fields import has_field, list_request_steps
 from openapi.importing.schemas.canonical_schema import same_values
 from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
 from openapi.importing.sentences import parameter_sentences
+from openapi.importing.server_bounds import with_numeric_limit, with_server_limits
 from openapi.importing.stated_places import StatedPlaces
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
@@ -140,8 +141,9 @@ class InterfaceDelta:
         if "schema" not in parameter.silent and not same_values(
             parameter.schema, self._interface.schemas, known["schema"], self.tree.get("schemas")
         ):
+            limit = with_numeric_limit if parameter.fields is None else with_server_limits
             placed = self._placement.place(parameter.schema, known["schema"], f"#request/{parameter.name}")
-            self._set_schema(f"{at}/schema", _with_server_limits(placed, known["schema"]), known["schema"])
+            self._set_schema(f"{at}/schema", limit(placed, known["schema"]), known["schema"])
         null = _null_value(parameter.nullable)
         if (
             "null" not in parameter.silent
@@ -282,21 +284,6 @@ class InterfaceDelta:
 def _leaves_out_null(parameter: StatedParameter) -> bool:
     """Return whether a page states the type of a parameter and says nothing about null."""
     return "null" in parameter.silent and parameter.states("type")
-
-
-def _with_server_limits(schema: Schema, known: Schema) -> Schema:
-    """Return the schema with the lower bound of the extended dialect as a limit of our own server, if it is higher.
-
-    Our server implements the extended dialect: it generates at least one token, for example, whatever a source states.
-    """
-    bound = next((key for key in ("minimum", "exclusiveMinimum") if key in known), None)
-    stated = schema.get("minimum", schema.get("exclusiveMinimum"))
-    if bound is None or schema.get("type") not in ("integer", "number") or known.get("type") != schema.get("type"):
-        return schema
-    opened = bound == "exclusiveMinimum" and "exclusiveMinimum" not in schema
-    if stated is not None and not (stated < known[bound] or (stated == known[bound] and opened)):
-        return schema
-    return {**schema, SERVER_LIMITS: {**schema.get(SERVER_LIMITS, {}), bound: known[bound]}}
 
 
 def _null_value(nullable: bool | None) -> Tree:

@@ -124,7 +124,7 @@ def _find_description(text: str) -> Mapping[str, Any] | None:
 
 def _pin(source: SourceFile, options: ImportOptions, name: str, title: str, version: str) -> dict[str, Any]:
     return {
-        "id": f"{name}-api",
+        "id": f"{name.removesuffix('-api')}-api",
         "vendor": options.vendor or title,
         "title": title,
         "version": version,
@@ -145,4 +145,5 @@ def _decode(source: SourceFile) -> str:
 
 def _identifier(title: str) -> str:
     """Return a title as an identifier, such as `acme-chat-api`."""
-    return re.sub(r"[^a-z0-9.]+", "-", title.lower()).strip("-.") or "imported"
+    name = re.sub(r"[^a-z0-9.]+", "-", title.lower()).strip("-.")
+    return name if name not in ("", "api") else "imported"

@@ -102,6 +102,9 @@ class Fitting:
             wrong = [name for name, value in (step.body or {}).items() if type(value) not in (int, float)]
             if strange := [name for name in WITHOUT_EFFECT.keys() & wrong if self._is_strange(name)]:
                 raise _Unfit(f"the contract has no parameter {strange[0]}")
+            problem = self._problem(step.body) if "model" in (step.body or {}) else None
+            if problem and problem.parameter in WITHOUT_EFFECT:
+                raise _Unfit(problem.message)  # a refusal of the model must not be one of another value
             return step
         if step.raw is not None:
             if step.expect == "answer" and (problem := self._problem(read_json(step.payload("m").decode()).value)):

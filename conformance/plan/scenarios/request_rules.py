@@ -40,7 +40,8 @@ def _required(contract: Contract) -> Iterator[Scenario]:
                 value=None,
                 expect="reject",
             )
-            step = Step(body={**body, **limit_answer(contract)}, expect="refusal")
+            limits = {name: value for name, value in limit_answer(contract).items() if name != parameter.name}
+            step = Step(body={**body, **limits}, expect="refusal")
             yield Scenario(f"{parameter.name}-missing-refused", subject.summary, (step,), subject=subject)
 
 

@@ -134,6 +134,18 @@ def test_required_parameters_are_in_every_request_but_the_one_without_them() -> 
     assert without == {"top_p-missing-refused"}
 
 
+def test_a_refused_model_is_not_sent_with_another_value_that_is_refused() -> None:
+    plan = plan_for(with_schema("openai", "temperature", exclusiveMinimum=0, minimum=0.1))
+    bodies = [
+        step.body or {}
+        for scenario in plan.scenarios
+        for step in scenario.steps
+        if "model" in (step.body or {}) and scenario.subject is None
+    ]
+    assert [] == [body for body in bodies if body.get("temperature") == 0]
+    assert [] != bodies
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_for_an_answer_is_valid_by_a_random_contract(dialect: str) -> None:
     variant = draw_variant(dialect, 11)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,14 @@ def test_a_required_parameter_is_left_out_once(contract: Contract) -> None:
         if parameter.required:
             (step,) = generated[f"{name}-missing-refused"].steps
             assert name not in json.loads(step.payload("m"))
+
+
+def test_a_required_limit_is_left_out_of_the_request_without_it() -> None:
+    contract = load("openai")
+    limit = replace(contract.parameters["max_tokens"], required=True)
+    stricter = replace(contract, parameters={**contract.parameters, "max_tokens": limit})
+    (step,) = next(one.steps for one in boundaries.generate(stricter) if one.id == "max_tokens-missing-refused")
+    assert {"messages"} == set(step.body or {})
 
 
 def test_one_stream_without_max_tokens_is_sent_and_cut_off_early(contract: Contract) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
+from openapi.importing.answers.listed_alternatives import list_described
 from openapi.importing.answers.value_schema import make_value_schema
 from openapi.importing.sentences import find_article
 from openapi.importing.todo import Todo
@@ -124,7 +125,7 @@ class _Part:
             if path and path not in known:
                 continue
             places = known[path].tree_paths if path else (ROOTS[self._part],)
-            for place in places:
+            for place in list_described({place: self._tree.current(place) or {} for place in places}, names):
                 required = (self._tree.current(place) or {}).get("required", [])
                 kept = [name for name in required if name in always[path]]
                 if kept != required:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.reading.answers.json_text import read_inline
 from openapi.reading.answers.sentences import split_sentences
-from openapi.reading.grammar.clauses import may_hold_fact
+from openapi.reading.grammar.descriptions import may_hold_fact
 from openapi.reading.pages.columns import detect_part
 from openapi.reading.pages.names import PATH, parse_name
 from openapi.reading.pages.nesting import load_outline

@@ -6,7 +6,8 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.clauses import ParsedText, join, may_hold_fact, read_text
+from openapi.reading.grammar.clauses import ParsedText, join, read_text
+from openapi.reading.grammar.descriptions import may_hold_fact
 from openapi.reading.grammar.statement import UNSTATED, Statement
 from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, normalize, parse_literal, parse_type
 
@@ -23,6 +24,7 @@ _ANNOUNCEMENT: Final = re.compile(
     r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:$", re.IGNORECASE
 )
 _NOT_A_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?")
+_ENUMERATED: Final = re.compile(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑨])\s*")  # (1), and what it counts
 _REQUIRED: Final = frozenset({"required", "mandatory", "必选"})
 LOST: Final = "(content is missing here, probably a list)"
 EMPTY: Final = "(the cell is empty)"
@@ -52,7 +54,7 @@ def _read_items(items: Sequence[Item], name: str) -> ParsedText:
         if is_list:
             parts.append(_read_list(group, name, announced=announced))
         else:
-            parts += [read_text(item.text, name) for item in group]
+            parts += [read_text(_ENUMERATED.sub("", item.text), name) for item in group]
     return join(parts)
 
 

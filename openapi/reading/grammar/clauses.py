@@ -15,14 +15,17 @@ from openapi.reading.grammar.quantities.surroundings import is_restricting
 from openapi.reading.grammar.rule import Preceding
 from openapi.reading.grammar.rules import read_clause
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import normalize
+from openapi.reading.grammar.vocabulary import SET, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_BRACKET: Final = re.compile(r"(?P<outer>.+?)\s*\((?P<inner>[^()]+)\)\s*", re.DOTALL)
+_BRACKET: Final = re.compile(
+    r"(?P<outer>.+?)\s*\((?P<inner>(?:[^()]|[(\[][^()\[\]]*[)\]])+)\)\s*", re.DOTALL
+)  # the inner words may have an interval, such as (0, 1]
 _NEXT: Final = frozenset({"items", "count", "default", "required"})
 """What a clause behind a description may state, other than a range."""
+_INTERVAL: Final = re.compile(SET, re.IGNORECASE)
 MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _SHORTENED: Final = re.compile(r"\b(?:max|min)\.\s\d", re.IGNORECASE)
@@ -33,23 +36,6 @@ _CONDITION: Final = re.compile(
     r"|but|in|on|under|with|without|during|before|after|since|previously|formerly|usually|typically|recommended)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-_FACT_HINT: Final = re.compile(
-    r"\d|null|\b(?:must|cannot|can not|only|default|required|mandatory|optional|at least|at most|maximum size|minimum"
-    r"|limit\w*|exceed\w*|not support\w*|invalid)\b"
-    r"|必须|不能|不可|仅|只|默认|必选|可选|范围|最大值|最小值|不超过|至少|至多|不支持|报错",
-    re.IGNORECASE,
-)
-
-_WEAK_HINT: Final = re.compile(
-    r"\b(?:one of|either|between|up to|(?:values?|options?) (?:is|are)|allowed|accepts?|accepted|ignored|requires?"
-    r"|needs|(?:has|have) the (?:fields|keys|properties)|always|never|shall|may not|together with|mutually exclusive"
-    r"|greater|less|(?:non-)?empty|omitted|left out"
-    r"|absent|unset|falls? back)\b"
-    r"|取值|固定|最多|最少|超过|以内|介于",
-    re.IGNORECASE,
-)
-_LISTED: Final = re.compile(r"`[^`]+`\s*(?:,|\||/|or\b|或)\s*(?:or\s+)?`|`\s*\{|\{\s*\"")
-"""Values in code, one after another, or an object of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +60,6 @@ def join(parts: Iterable[ParsedText]) -> ParsedText:
     )
 
 
-def may_hold_fact(text: str, *, thorough: bool = False) -> bool:
-    """Return whether prose may state a fact: it contains a number, null, or a word for a limit or condition.
-
-    thorough: whether words count that prose without a fact often contains, too.
-    """
-    words = normalize(text)
-    return bool(_FACT_HINT.search(words) or (thorough and (_WEAK_HINT.search(words) or _LISTED.search(text))))
-
-
 def read_text(text: str, name: str) -> ParsedText:
     """Read a paragraph about the parameter `name`, sentence by sentence."""
     statements: list[Statement] = []
@@ -98,11 +75,11 @@ def read_text(text: str, name: str) -> ParsedText:
 
 def _read_bracket(text: str, name: str) -> ParsedText | None:
     """Read a sentence that ends with a fact in brackets, `Sends pieces (default false)`, and restricts it in no way."""
-    match = _BRACKET.fullmatch(text)
+    match = _BRACKET.fullmatch(normalize(text))
     if match is None:
         return None
-    inner, outer = _read_sentence(match["inner"], name), _read_sentence(match["outer"], name)
-    is_fact = _states_fact(inner.statements) and not inner.unread
+    inner, outer = (_read_sentence(text[slice(*match.span(part))], name) for part in ("inner", "outer"))
+    is_fact = (_states_fact(inner.statements) or _INTERVAL.search(match["inner"])) and not inner.unread
     if not is_fact or not (outer.statements or not is_restricting(normalize(match["outer"]).lower())):
         return None
     return join([outer, inner])

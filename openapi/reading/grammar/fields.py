@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from openapi.reading.grammar import limits, ranges, types, values
-from openapi.reading.grammar.quantities import amounts
+from openapi.reading.grammar.quantities import amounts, typed_amounts
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
 from openapi.reading.grammar.types import is_value_list, parse_types, type_statements
@@ -97,7 +97,7 @@ def _read_note(words: str) -> list[Statement] | None:
 
 
 def _read(words: str) -> list[Statement] | None:
-    every = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *amounts.RULES)
+    every = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *amounts.RULES, *typed_amounts.RULES)
     return next((read for one in every if (read := one.read(words, "", Preceding.READ)) is not None), None)
 
 

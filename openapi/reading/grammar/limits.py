@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import SIZE, comparison_interval, parse_size
+from openapi.reading.grammar.vocabulary import COMPARISON, SIZE, comparison_interval, parse_size
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
@@ -33,7 +33,7 @@ def _span(attribute: str, at: str = "") -> Build:
 
 def _at_most(attribute: str, at: str = "") -> Build:
     def build(match: re.Match[str], _name: str) -> list[Statement] | None:
-        limit, product = int(match["limit"]), match.groupdict().get("product")
+        limit, product = int(match["limit"] or match["most"]), match.groupdict().get("product")
         if product and prod(int(part) for part in product.split("*")) != limit:
             return None  # the page contradicts itself
         return [Statement(attribute, (Interval(0, limit),), at=at)]
@@ -47,8 +47,12 @@ def _from(attribute: str, at: str = "") -> Build:
 
 def _at_least(attribute: str, at: str = "") -> Build:
     return lambda match, _name: [
-        Statement(attribute, (comparison_interval(match["compared"].lower(), int(match["limit"])),), at=at)
+        Statement(attribute, (_from_zero(comparison_interval(match["compared"].lower(), int(match["limit"]))),), at=at)
     ]
+
+
+def _from_zero(interval: Interval) -> Interval:
+    return Interval(0, interval.high, high_open=interval.high_open) if interval.low is None else interval
 
 
 def _always(*statements: Statement) -> Build:
@@ -98,7 +102,7 @@ RULES: Final = (
     rule(rf"(?:每个|列表)元素的?(?:字符)?长度[为是]\s*{_SPAN}", _span("length", "[]")),
     rule(rf"(?:with )?each element (?:having|has) a length of {_SPAN}(?: characters)?", _span("length", "[]")),
     rule(
-        rf"每个元素的?(?:字符)?长度(?P<compared>大于或等于|大于等于|大于|不小于|小于或等于|小于|不超过)(?P<limit>{COUNT})",
+        rf"每个元素的?(?:字符)?长度(?P<compared>大于或等于|大于等于|大于|不小于|小于或等于|小于|不超过)(?P<limit>{COUNT})(?:\s*个?字符)?",
         _at_least("length", "[]"),
     ),
     rule(rf"(?:List\[\w+\]类型)?列表元素不超过{_PRODUCT}个", _at_most("items")),
@@ -123,6 +127,17 @@ RULES: Final = (
                 ),
             )
         ],
+        Preceding.READ,
+    ),
+    rule(rf"(?:最大|最长)长度[为是:]?\s*(?P<limit>{COUNT})\s*(?:个?字符)?", _at_most("length"), Preceding.READ),
+    rule(
+        rf"(?:字符|字符串)?长度\s*(?P<compared>{COMPARISON})\s*(?P<limit>{COUNT})(?:\s*个?字符)?",
+        _at_least("length"),
+        Preceding.READ,
+    ),
+    rule(
+        rf"元素个数(?:最大|最多)(?:支持|为)?\s*{_PRODUCT}个?|最多(?:支持|包含|可传)\s*(?P<most>{COUNT})\s*个",
+        _at_most("items"),
         Preceding.READ,
     ),
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),

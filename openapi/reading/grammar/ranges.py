@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
 
 _LEAD: Final = (
-    r"(?:取值)?范围[为是:]?\s*"
+    r"(?:取值|数值|所需|必需|有效|可选|允许|合法)?(?:的)?(?:取值)?范围(?:应)?[为是在:]?\s*"
+    r"|(?:constraints?:|约束[为是:]|限制[为是:])\s*"
     r"|(?:the )?(?:(?:value|valid|allowed|accepted|supported|required|permitted) )?range(?: is|:| of|: from)?\s*"
     r"|(?:(?:the value |it )?(?:must|should) be |is )?(?:with)?in (?:the )?"
     r"(?:(?:closed )?(?:range|interval)(?: of| from)? )?"
@@ -78,6 +79,13 @@ def _named(match: re.Match[str], name: str) -> list[Statement] | None:
     return _compared(match, name)
 
 
+def _from_left(match: re.Match[str], name: str) -> list[Statement] | None:
+    """Read `1 <= x`."""
+    if match["self"].lower() not in (name.lower(), "x", "value", "n", "v"):
+        return None
+    return [Statement("range", (Interval(parse_number(match["low"]), low_open=match["left"] == "<"),))]
+
+
 def _sign(low: int, *, opened: bool) -> Build:
     return lambda _match, _name: [Statement("range", (Interval(low, low_open=opened),))]
 
@@ -111,15 +119,16 @@ RULES: Final = (
         _chain,
     ),
     rule(rf"(?:{_LEAD})?(?P<self>{NAME})\s*{_COMPARED}", _named, Preceding.READ),
+    rule(rf"(?:{_LEAD})?(?P<low>{NUMBER})\s*(?P<left><=?|≤)\s*(?P<self>{NAME})", _from_left, Preceding.READ),
     rule(rf"(?P<self>{NAME})\s*(?:∈|in)\s*(?P<sets>{SET})", _sets, Preceding.READ),
     rule(
-        rf"(?:{_LEAD}|from |ranges? from )?(?P<low>{NUMBER})\s*(?:{_TO}|~|\.\.\.?|-|至|到)\s*(?P<high>{NUMBER})"
-        r"(?P<closed>,? inclusive| \(inclusive\))?",
+        rf"(?:{_LEAD}|from |ranges? from |can be |在\s*)?(?P<low>{NUMBER})\s*(?:{_TO}|~|\.\.\.?|-|至|到)"
+        rf"\s*(?P<high>{NUMBER})(?:\s*之?间)?(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
         Preceding.READ,
     ),
     rule(
-        rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |varies )?"
+        rf"(?:{_LEAD})?{_SUBJECT}(?:(?:must|should|has to|can) be |is |ranges? |ranging |varies )?"
         rf"(?:between|from) (?P<low>{NUMBER})"
         rf"\s*(?:and|{_TO}|-)\s*(?P<high>{NUMBER})(?P<closed>,? inclusive| \(inclusive\))?",
         _between,
@@ -139,7 +148,11 @@ RULES: Final = (
     ),
     rule(r"(?:must be |a )?positive(?: integer| number| value)?", _sign(0, opened=True), Preceding.READ),
     rule(r"(?:must be |a )?non-?negative(?: integer| number| value)?", _sign(0, opened=False), Preceding.READ),
-    rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
+    rule(
+        rf"[\u4e00-\u9fff]{{0,8}}\s*介于\s*(?P<low>{NUMBER})\s*[和与到至]\s*(?P<high>{NUMBER})\s*之?间"
+        r"(?:的(?:一个)?(?:数字?|数值|整数|浮点数|小数|值))?",
+        _between,
+    ),
     rule(
         rf"(?:(?:the value )?(?:is|must be) )?between (?P<low>{NUMBER}) and (?P<high>{NUMBER})"
         r"(?P<closed>,? inclusive)?",

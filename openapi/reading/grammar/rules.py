@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar import fields, limits, notes, ranges, types, values
-from openapi.reading.grammar.quantities import amounts, elements
+from openapi.reading.grammar.quantities import amounts, elements, keyword_pairs, typed_amounts
 from openapi.reading.grammar.quantities.number_words import write_digits
 from openapi.reading.grammar.rule import Preceding
 
@@ -22,6 +22,8 @@ RULES: Final[tuple[GrammarRule, ...]] = (
     *ranges.RULES,
     *limits.RULES,
     *amounts.RULES,
+    *typed_amounts.RULES,
+    *keyword_pairs.RULES,
     *elements.RULES,
     *fields.RULES,
     *notes.RULES,

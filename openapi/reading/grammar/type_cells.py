@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from openapi.reading.grammar.types import parse_types
-from openapi.reading.grammar.vocabulary import Type, normalize
+from openapi.reading.grammar.vocabulary import QUOTED, Type, normalize
 
 _WORDS: Final = {
     "string": r"text|utf-?8 text|char(?:acter)?s|uri|url|uuid",
@@ -17,13 +17,19 @@ _WORDS: Final = {
 }
 """Words that are types in a column of types only."""
 _SYNONYMS: Final = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _WORDS.items()}
-_ARRAY: Final = re.compile(r"(?:an? )?(?:list|array|sequence)s?\b(?:\s+of\b|\s*[\[<(]|$).*", re.IGNORECASE | re.DOTALL)
+_ARRAY: Final = re.compile(
+    r"(?:an? )?(?:list|array|sequence)s?\b(?:\s+of\b|\s*[\[<(]|$).*|\w+\s*\[\]|\w+ (?:list|array)",
+    re.IGNORECASE | re.DOTALL,
+)
+_VALUES: Final = re.compile(rf"{QUOTED}(?:\s*\|\s*{QUOTED})+")
 _ARTICLE: Final = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 
 
 def parse_type_cell(text: str) -> list[Type] | None:
     """Return the types that a cell names, such as `number or null` or `whole number`; None if it names others."""
     words = _ARTICLE.sub("", " ".join(normalize(text).split()))
+    if _VALUES.fullmatch(words):  # "low" | "high", as TypeScript writes them
+        words = f"literal[{words.replace('|', ',')}]"
     types = parse_types(words)
     if types is None:
         for name, synonym in _SYNONYMS.items():

@@ -17,19 +17,49 @@ _OR: Final = r"(?:\s+or\s+(?:the\s+|an?\s+)?|\s*/\s*|\s*\|\s*|或者|或)"
 _LEAD: Final = r"(?:(?:the )?(?:value|type|parameter) is (?:of )?(?:(?:the|an?) )?|类型[为是]|(?:the|an?) )?"
 _LIST: Final = rf"{_WORD}(?:{_OR}{_WORD})*"
 _UNION: Final = re.compile(r"(union|optional)\[.*\]", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"literal\[(.*)\]", re.IGNORECASE)
+UNDEFINED: Final = "undefined"
+"""The value of a field that an object of JavaScript does not have: JSON has none."""
 _SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECASE)
 
 
 def parse_types(words: str) -> list[Type] | None:
-    """Parse type words such as `List[string]类型或者string类型`; None if one of the words is not a type."""
-    union = _UNION.fullmatch(words.strip())
-    if union:
-        words = words.strip()[len(union[1]) + 1 : -1]
-        parts = [*re.split(r"\s*,\s*(?![^\[]*\])", words), *(["null"] if union[1].lower() == "optional" else [])]
+    """Parse type words such as `List[string]类型或者string类型`; None if one of the words is not a type.
+
+    The values of a `Literal["auto", "none"]` must not stand next to other types.
+    """
+    words = words.strip()
+    if union := _UNION.fullmatch(words):
+        parts = _split_outside(words[len(union[1]) + 1 : -1], r"\s*,\s*")
+        parts += ["null"] if union[1].lower() == "optional" else []
     else:
-        parts = re.split(_OR, words, flags=re.IGNORECASE)
-    types = [parse_type(_SUFFIX.sub("", part)) for part in parts]
-    return None if None in types else [parsed for parsed in types if parsed is not None]
+        parts = _split_outside(words, _OR)
+    found: list[Type] = []
+    for part in parts:
+        inner = parse_types(part) if _UNION.fullmatch(part) and part != words else [_parse_one(part)]
+        if inner is None or None in inner:
+            return None
+        found += [one for one in inner if one is not None and one.name != UNDEFINED]
+    listed = {bool(one.values) for one in found if one.name != "null"}
+    return found if found and len(listed) < 2 else None
+
+
+def _parse_one(word: str) -> Type | None:
+    if literal := _LITERAL.fullmatch(word):
+        values = tuple(map(parse_literal, _split_outside(literal[1].replace("'", '"'), r"\s*,\s*")))
+        return Type("string", values=values) if all(isinstance(value, str) for value in values) else None
+    return Type(UNDEFINED) if word.lower() == UNDEFINED else parse_type(_SUFFIX.sub("", word))
+
+
+def _split_outside(words: str, separator: str) -> list[str]:
+    """Split words at a separator, but not inside of brackets."""
+    parts, start = [], 0
+    for match in re.finditer(separator, words, re.IGNORECASE):
+        before = words[: match.start()]
+        if not sum(before.count(opening) - before.count(closing) for opening, closing in ("[]", "()", "<>")):
+            parts.append(words[start : match.start()])
+            start = match.end()
+    return [*parts, words[start:]]
 
 
 def type_statements(types: Iterable[Type], attribute: str = "types") -> list[Statement]:
@@ -38,6 +68,8 @@ def type_statements(types: Iterable[Type], attribute: str = "types") -> list[Sta
     statements = [Statement(attribute, tuple(sorted({kind.name for kind in parsed} - {"null"})))]
     statements += [Statement("format", kind.format) for kind in parsed if kind.format]
     statements += [Statement("nullable", True) for kind in parsed if kind.name == "null"]
+    values = tuple(value for kind in parsed for value in kind.values)
+    statements += [Statement("enum", values)] if values else []
     for element in (kind.element for kind in parsed if kind.element):
         statements += [Statement("types", (element.name,), at="[]")]
         statements += [Statement("format", element.format, at="[]")] if element.format else []
@@ -167,6 +199,7 @@ RULES: Final = (
     ),
     rule(rf"[仅只可]?支持(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values, Preceding.READ),
     rule(rf"(?:固定(?:返回|取?值为?|为)|always (?:returns )?)(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"固定(?:为|是|返回)\s*(?P<value>{_FIXED})", _only, Preceding.READ),
     rule(rf"{_MUST_BE}(?:of (?:the )?type )?(?:an? )?(?P<types>{_LIST})(?P<null> or null)?", _types, Preceding.READ),
     rule(rf"(?:{_ALWAYS}|{_MUST_BE})(?P<value>{_FIXED})", _only, Preceding.READ),
     rule(rf"{_MUST_BE}(?:either )?(?P<tokens>{_FIXED}(?:{_BETWEEN}{_FIXED})+)", _listed, Preceding.READ),

@@ -127,6 +127,12 @@ RULES: Final = (
     rule(rf"(?:the )?default(?: value)?(?: is|:| =|=)?\s*(?P<value>{LITERAL})", _default),
     rule(rf"(?:it |the value |this )?defaults? (?:to|is)(?: the value)?:? (?P<value>{LITERAL})", _default),
     rule(
+        rf"(?:with|and) (?:an? |the )?default(?: value)?(?: of| is|:)? (?P<value>{LITERAL})", _default, Preceding.READ
+    ),
+    rule(
+        r"默认值?为?空|[无没]有?默认值?|默认值?[为:]?无|(?:there is )?no default(?: value)?", lambda _match, _name: []
+    ),
+    rule(
         rf"(?:the )?default(?: value)?(?: is|:| =|=)?\s*(?P<value>{LITERAL}),?(?P<rest> (?:where|which) .+)",
         lambda match, name: [*_default(match, name), Statement("unread", match["rest"])],
     ),

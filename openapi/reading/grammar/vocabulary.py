@@ -25,21 +25,22 @@ _NORMALIZED: Final = str.maketrans(
         **dict.fromkeys("−‐‑‒–—", "-"),
     }
 )
+_WITH_MARKS: Final = {key: value for key, value in _NORMALIZED.items() if key != ord("`")}
 
 _TYPES: Final = {
     "string": ("string", "character string", "str", "字符串"),
-    "boolean": ("boolean", "bool", "布尔", "布尔型", "布尔值"),
+    "boolean": ("boolean", "bool", "logical", "布尔", "布尔型", "布尔值", "布尔类型"),
     "integer": ("integer", "int", "整型", "整数"),
-    "number": ("float", "number", "double", "decimal", "浮点", "浮点型", "浮点数"),
+    "number": ("float", "number", "double", "decimal", "浮点", "浮点型", "浮点数", "数字", "数值"),
     "array": ("list", "array", "列表", "数组"),
     "object": ("dict", "dictionary", "object", "map", "json schema", "json object", "json", "字典", "对象"),
     "null": ("null", "none", "nil"),
 }
 _BY_WORD: Final = {word: name for name, words in _TYPES.items() for word in words}
-_SIZED: Final = re.compile(r"(u?int)_?(8|16|32|64)(?:_t)?")
+_SIZED: Final = re.compile(r"(u?int)_?(8|16|32|64)(?:_t)?|[iu](?:8|16|32|64|128|size)|(?P<float>float|f)_?(?:16|32|64)")
 _LIST: Final = re.compile(
     r"(?:list|array)\s*[\[<(]\s*(?P<inside>.+)\s*[\])>]|(?:list|array) of (?P<plural>\w[\w ]*?)s?"
-    r"|(?P<suffixed>.+)\[\]",
+    r"|(?P<suffixed>.+)\[\]|(?P<listed>(?!json)\w+) (?:list|array)",
     re.IGNORECASE,
 )
 _QUALIFIED: Final = re.compile(  # integer($int32), number <float>, enum<string>, dict[str, int]
@@ -56,7 +57,7 @@ ABSENT: Final = (
 
 TYPE: Final = (
     r"(?:(?:[Ll]ist|[Aa]rray)(?:[\[<]\s*\w+\s*[\]>]| of \w+)|JSON (?:schema|object)|[Cc]haracter string|[a-z]+\[\]"
-    r"|字符串|布尔型?|整型|整数|浮点型?|浮点数|列表|数组|字典|对象|[A-Za-z]+_?\d*(?:_t)?)"
+    r"|字符串|布尔型?|整型|整数|浮点型?|浮点数|数字|数值|列表|数组|字典|对象|[A-Za-z]+_?\d*(?:_t)?)"
 )
 
 _UNITS: Final = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
@@ -68,6 +69,7 @@ _COMPARISONS: Final = {
     (
         *(">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"),
         *("no less than", "no fewer than", "min", "min.", "minimum", "minimum of", "minimum value", "最小值"),
+        *("minimum value of", "minimum number of"),
         *("至少", "最少", "不少于", "不低于"),
     ): "low",
     (">", "大于", "greater than", "more than", "above", "larger than"): "low open",
@@ -97,6 +99,8 @@ _COMPARISONS: Final = {
         "maximum",
         "maximum of",
         "maximum value",
+        "maximum value of",
+        "maximum number of",
         "最大值",
         "最大",
         "最多",
@@ -114,29 +118,34 @@ COMPARISON: Final = (
     + ")"
 )
 
-SET: Final = rf"[\[(]\s*{NUMBER}\s*,\s*{NUMBER}\s*[\])]"
-_SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+_INFINITE: Final = r"\+?(?:∞|inf(?:inity)?)"
+SET: Final = rf"(?:[\[(]\s*{NUMBER}\s*,\s*{NUMBER}\s*[\])]|[\[(]\s*{NUMBER}\s*,\s*{_INFINITE}\s*[\])])"
+_SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*(?:({NUMBER})|{_INFINITE})\s*([\])])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type that a word names; `element` is the type of the elements of a list."""
+    """A type that a word names; `element` is the type of the elements of a list, `values` are its only ones."""
 
     name: str
     format: str | None = None
     element: Type | None = None
+    values: tuple[Any, ...] = ()
 
 
-def normalize(text: str) -> str:
-    """Replace full-width and typographic characters with ASCII, one for one."""
-    return text.translate(_NORMALIZED)
+def normalize(text: str, *, keep_marks: bool = False) -> str:
+    """Replace full-width and typographic characters with ASCII, one for one.
+
+    keep_marks: whether the marks of code stay; otherwise, they become spaces.
+    """
+    return text.translate(_WITH_MARKS if keep_marks else _NORMALIZED)
 
 
 def parse_type(word: str) -> Type | None:
     """Parse a type such as `uint64_t`, `List[string]`, `string[]`, `integer($int32)` or `字符串`; None for others."""
     word = word.strip().lower()
     if inside := _LIST.fullmatch(word):
-        element = parse_type(inside["inside"] or inside["plural"] or inside["suffixed"])
+        element = parse_type(inside["inside"] or inside["plural"] or inside["suffixed"] or inside["listed"])
         return element and Type("array", element=element)
     if qualified := _QUALIFIED.fullmatch(word):
         if qualified["format"] is None:
@@ -144,7 +153,7 @@ def parse_type(word: str) -> Type | None:
         plain, form = parse_type(qualified["type"]), parse_type(qualified["format"])
         return Type(plain.name, form.format if form else None) if plain else None
     if sized := _SIZED.fullmatch(word):
-        return Type("integer", f"{sized[1]}{sized[2]}")
+        return Type("number") if sized["float"] else Type("integer", f"{sized[1]}{sized[2]}" if sized[1] else None)
     name = _BY_WORD.get(word)
     return Type(name) if name else None
 
@@ -177,6 +186,8 @@ def parse_interval(text: str) -> Interval | None:
     match = _SET.fullmatch(text)
     if match is None:
         return None
+    if match[3] is None:
+        return Interval(parse_number(match[2]), low_open=match[1] == "(")
     low, high = parse_number(match[2]), parse_number(match[3])
     opened = (match[1] == "(", match[4] == ")")
     return Interval(low, high, *opened) if low < high or (low == high and not any(opened)) else None

@@ -29,7 +29,7 @@ SHARE: Final = 0.8
 FLAGS: Final = frozenset({"yes", "no", "y", "n", "✓", "✗", "是", "否"})
 """Cells that answer a question, which only the header asks."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[_.-][a-z0-9_]+|\[\]|[A-Z]\w*)*(?:\s*\(?(?:required|optional)\)?|\*)?")
-_EXAMPLES: Final = re.compile(r"\b(?:examples?|samples?|e\.g|such as)\b|示例|例子", re.IGNORECASE)
+EXAMPLES: Final = re.compile(r"\b(?:examples?|samples?|e\.g|such as)\b|示例|例子", re.IGNORECASE)
 
 
 def recognize_types(columns: Sequence[Column], body: Grid) -> int | None:
@@ -54,7 +54,7 @@ def list_values(headers: Sequence[str], columns: Sequence[Column], body: Grid) -
     return [
         at
         for at in _unknown(columns)
-        if not _EXAMPLES.search(headers[at]) and _share(_texts(body, at), _is_value) >= SHARE
+        if not EXAMPLES.search(headers[at]) and _share(_texts(body, at), _is_value) >= SHARE
     ]
 
 

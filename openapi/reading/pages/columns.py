@@ -11,7 +11,7 @@ from openapi.reading.grammar.clauses import read_text
 from openapi.reading.grammar.vocabulary import NUMBER, normalize
 from openapi.reading.pages.column_cells import list_flags, list_values, recognize_names, recognize_types
 from openapi.reading.pages.column_headers import guess_column, parse_column
-from openapi.reading.pages.row import DASHES, Cell, Item
+from openapi.reading.pages.row import Cell, Item, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ _PARTS: tuple[tuple[Part, str], ...] = (
     ("errors", r"\berrors?\b(?= (?:respon|body|bodies|object|format|envelope|output|in|of))"),
     ("request", r"request|请求"),
     ("stream", r"stream|流式"),
-    ("response", r"respon|output|result|返回|响应|输出|结果"),
+    ("response", r"respon(?!se_format)|output|result|返回|响应|输出|结果"),
     ("errors", r"error|错误"),
 )
 _PARAMETERS = re.compile(
@@ -129,7 +129,7 @@ def read_value(cells: Mapping[Column, Cell | None], headers: Mapping[Column, str
     value = cells.get("value")
     for column, lead in _LEADS.items():
         cell = cells.get(column)
-        if cell is None or not cell.items or cell.text in DASHES:
+        if cell is None or is_blank(cell):
             continue
         first, *others = cell.items
         known = normalize(first.text).lower().startswith(lead.lower())
@@ -145,7 +145,7 @@ def read_value(cells: Mapping[Column, Cell | None], headers: Mapping[Column, str
 def state_limit(header: str, cell: Cell) -> Cell:
     """Return the cell of a further column of limits, such as `Max items` next to `Maximum`, as a statement."""
     lead = _LEADS.get(guess_column(header) or "other", "")
-    if lead not in ("Minimum", "Maximum") or not cell.items or cell.text in DASHES:
+    if lead not in ("Minimum", "Maximum") or is_blank(cell):
         return cell
     first, *others = cell.items
     return replace(cell, items=(replace(first, text=_with_unit(lead, first.text, header)), *others))

@@ -23,6 +23,12 @@ MAX_TITLE: Final = 300  # characters of a paragraph that may be the title of a t
 _PATH: Final = re.compile(r"(?<![\w.])/[a-z][\w-]*(?:/[\w{}-]+)*", re.IGNORECASE)
 _CAPITALS: Final = re.compile(r"(?!GET$|POST$|NOTES?:?$)[A-Z]{3,}(?:[ /&-]+[A-Z]{2,}){0,4}:?")
 """A line in capitals, as manual pages have them for a heading."""
+_ELEMENT_TYPE: Final = re.compile(
+    r"<(?!(?:a|b|br|code|del|em|i|kbd|s|small|span|strong|sub|sup|u)>)[A-Za-z]\w*(?:\[\])?>", re.IGNORECASE
+)
+"""The type of elements behind the type of a list, `List<string>`, which Markdown takes for a tag."""
+_SENTENCES_ZH: Final = re.compile(r"。.")  # a description rather than a title
+_BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 CHAT: Final = "chat/completions"
 Position = tuple[int, int]  # line and column
 
@@ -76,13 +82,25 @@ def text_of(inline: Token) -> str:
     return "".join(" " if child.type in breaks else child.content for child in inline.children or ()).strip()
 
 
-def written_text(inline: Token) -> str:
-    """Return the text of an inline token without emphasis; code keeps its marks, which tell values from words."""
-    breaks = ("softbreak", "hardbreak", "html_inline")
-    return "".join(
-        " " if child.type in breaks else f"`{child.content}`" if child.type == "code_inline" else child.content
-        for child in inline.children or ()
-    ).strip()
+def written_text(inline: Token, line_break: str = " ") -> str:
+    """Return the text of an inline token without emphasis; code keeps its marks, which tell values from words.
+
+    line_break: what stands for a `<br>`.
+    """
+
+    def write(child: Token, before: str) -> str:
+        if child.type == "html_inline" and _BREAK.fullmatch(child.content):
+            return line_break
+        if child.type == "html_inline" and _ELEMENT_TYPE.fullmatch(child.content) and before[-1:].isalpha():
+            return child.content
+        if child.type in ("softbreak", "hardbreak", "html_inline"):
+            return " "
+        return f"`{child.content}`" if child.type == "code_inline" else child.content
+
+    text = ""
+    for child in inline.children or ():
+        text += write(child, text)
+    return text.strip(" ")
 
 
 def nested_inlines(tokens: Iterable[Token]) -> Iterator[tuple[int, Token, Token]]:
@@ -108,7 +126,7 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[Heading]:
                 yield Heading(position, EMPHASIZED, inline.content.partition("\n")[0].strip())
             elif opening.type == "paragraph_open" and _is_emphasized(inline):
                 yield Heading(position, EMPHASIZED, words)
-            elif opening.type == "paragraph_open" and len(words) < MAX_TITLE:
+            elif opening.type == "paragraph_open" and len(words) < MAX_TITLE and not _SENTENCES_ZH.search(words):
                 yield Heading(position, PARAGRAPH, words)
 
 

@@ -24,17 +24,11 @@ from openapi.reading.pages.entries.definition_lists import read_definition_lists
 from openapi.reading.pages.entries.name_lists import read_name_lists
 from openapi.reading.pages.entries.param_fields import read_param_fields
 from openapi.reading.pages.entries.parameter_headings import read_parameter_headings
-from openapi.reading.pages.headings import (
-    CHAT,
-    PARAGRAPH,
-    Heading,
-    enclosing_headings,
-    find_headings,
-    innermost_path,
-    is_below,
-)
+from openapi.reading.pages.entries.parameter_sections import ParameterSections
+from openapi.reading.pages.headings import PARAGRAPH, Heading, enclosing_headings, find_headings
 from openapi.reading.pages.names import parse_name
-from openapi.reading.pages.nesting import place_objects
+from openapi.reading.pages.nesting import name_request, place_objects
+from openapi.reading.pages.operations import is_outside_body, select_operation, state_presence
 from openapi.reading.pages.row import DASHES, Cell, Item, Rows, TableRow, UnreadPassage, separate
 from openapi.reading.pages.table_grid import find_tables, is_title, parse_markup, split_header
 from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
@@ -43,19 +37,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openapi.reading.pages.column_headers import Column
-    from openapi.reading.pages.headings import Position
     from openapi.reading.pages.row import Part
     from openapi.reading.pages.table_grid import TableGrid
 
-OTHER_SECTION = "below a heading about something else than chat completions"
 FORM = "HTML or Markdown tables"
 _HTTP_STATUS = re.compile(r"`?[1-5]\d\d\b.*", re.DOTALL)
 
 
-def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
+def read(text: str, wanted: Sequence[str] = ()) -> Rows | None:
     """Read all rows of all tables of parameters in a page of HTML or Markdown, in the order of the page.
 
-    sections: words of the headings below which rows are read; empty for those about chat completions.
+    wanted: words of the headings below which rows are read; empty for those about chat completions.
     """
     tokens, soup = parse_markup(text)
     headings = find_headings(tokens, soup)
@@ -63,46 +55,18 @@ def read(text: str, sections: Sequence[str] = ()) -> Rows | None:
     results = [(table.position, row) for table in tables for row in _rows(table, headings)]
     if not any(isinstance(row, TableRow) for _, row in results):  # no heading helps: the tables speak for themselves
         results = [(table.position, row) for table in tables for row in _rows(table, headings, alone=True)]
-    results = list(place_objects(results, headings))
+    sections = ParameterSections(tokens, soup, headings)
+    results = list(place_objects(results, headings, sections.find_parent))
     results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
     results += read_param_fields(soup)
-    results += read_parameter_headings(
-        tokens, soup, headings, list(read_name_lists(tokens, soup, headings, text.split("\n")))
-    )
+    is_alone = not any(isinstance(row, TableRow) and row.part == "request" for _, row in results)
+    listed = list(read_name_lists(tokens, soup, headings, text.split("\n"), alone=is_alone))
+    results += read_parameter_headings(sections, listed, alone=is_alone)
     results += read_definition_lists(soup, headings)
     blocks = list(find_blocks(tokens, soup))
     results += [*read_declared_types(blocks), *read_commented_objects(blocks)]
-    results.sort(key=lambda result: result[0])
-    return separate(FORM, [row for _, row in _of_operation(results, headings, sections)])
-
-
-def _of_operation(
-    results: Sequence[tuple[Position, TableRow | UnreadPassage]], headings: Sequence[Heading], sections: Sequence[str]
-) -> Iterator[tuple[Position, TableRow | UnreadPassage]]:
-    """Yield the rows below headings that contain one of the words in `sections`.
-
-    Without `sections`: on a page with a heading for chat completions that has request parameters below it, request
-    parameters elsewhere belong to other operations, and so does all that is below a heading with another path.
-    """
-    if sections:
-        yield from (result for result in results if is_below(headings, result[0], sections))
-        return
-    own = [
-        position
-        for position, row in results
-        if isinstance(row, TableRow) and row.part == "request" and is_below(headings, position, [CHAT])
-    ]
-    told: set[tuple[str, ...]] = set()
-    for position, row in results:
-        path = innermost_path(headings, position)
-        is_request = isinstance(row, TableRow) and row.part == "request"
-        if not own or is_below(headings, position, [CHAT]) or (not path and not is_request):
-            yield position, row
-        else:
-            titles = tuple(enclosing_headings([item for item in headings if item.level < PARAGRAPH], position)[:1])
-            if titles not in told and not path:  # another operation does not belong to this interface
-                told.add(titles)
-                yield position, UnreadPassage(position[0], OTHER_SECTION, " < ".join(titles))
+    results = list(state_presence(sorted(results, key=lambda result: result[0]), headings))
+    return separate(FORM, [row for _, row in select_operation(results, headings, wanted)])
 
 
 def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
@@ -127,7 +91,11 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
     body = [tuple(cells[at] for at in order) if len(cells) == len(order) else cells for cells in body]
     first = next((cell for row in body[:1] for cell in row if cell), None)
     titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position)]
+    if is_outside_body(titles):
+        return []
     part = detect_part(columns, [*titles, headers[0]] if alone else titles, first.text if first else "")
+    if part is None and alone and name_request(_first_names(body)):
+        part = "request"
     if part is None:
         return [UnreadPassage(table.position[0], NO_PART, " < ".join(titles))]
     names = columns.count("name")
@@ -142,7 +110,7 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
         words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
         line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.position[0])
         if len(cells) != len(columns) or None in cells:
-            rows.append(UnreadPassage(line, f"the row fills {sum(map(bool, cells))} of {len(columns)} columns", words))
+            rows.append(UnreadPassage(line, _describe_misfit(cells, len(columns)), words))
             continue
         depth = next((x for x in range(names) if not _is_dash(cells[x])), names)
         name = cells[depth] if depth < names else None
@@ -160,6 +128,17 @@ def _rows(table: TableGrid, headings: Sequence[Heading], *, alone: bool = False)
         rows.append(_row(part, path, name.line, columns, headers, cells, written.rest))
         rows += _inner_rows(cells, part, path, headers, columns)
     return rows
+
+
+def _describe_misfit(cells: Sequence[Cell | None], columns: int) -> str:
+    if len(cells) > columns:
+        return f"the row has more cells than the {columns} columns: is there a bar in a cell?"
+    return f"the row fills {sum(map(bool, cells))} of {columns} columns"
+
+
+def _first_names(body: Sequence[Sequence[Cell | None]]) -> Iterator[str]:
+    written = (parse_name(row[0].text) for row in body if row and row[0])
+    return (name.path[0] for name in written if name)
 
 
 def _tables_in(cells: Sequence[Cell | None]) -> list[TableGrid]:

@@ -14,22 +14,30 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from openapi.contract.resolution import read
+from openapi.reading.grammar.vocabulary import normalize
 from openapi.reading.pages.columns import find_named_part, names_parameters
-from openapi.reading.pages.headings import PARAGRAPH, enclosing_headings
+from openapi.reading.pages.headings import EMPHASIZED, PARAGRAPH, enclosing_headings
 from openapi.reading.pages.row import TableRow, UnreadPassage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from openapi.reading.pages.headings import Heading, Position
     from openapi.reading.pages.row import Part
 
 Result = tuple["Position", TableRow | UnreadPassage]
+FEWEST_NAMES: Final = 2
+OWN: Final = ("possible", "available", "supported", "object", "its", "the")
+"""Words in front of `properties` that name no object: they are those of the parameter itself."""
 NOWHERE: Final = "the table describes an object, and no parameter of the page has its name"
 _OBJECT: Final = re.compile(
     r"(?:the )?(?P<name>[a-z_][\w ]*?)(?:\[\])? "
-    r"(?:object|item|element|entry|structure|schema|fields|properties|format)s?",
+    r"(?:(?:object|item|element|entry) )?(?:object|item|element|entry|structure|schema|fields|properties|format)s?",
     re.IGNORECASE,
+)
+_OBJECT_ZH: Final = re.compile(r"(?P<name>[a-z_][\w ]*?)\s*(?:对象|元素)?的?(?:属性|字段|结构)", re.IGNORECASE)
+_OWN_FIELDS: Final = re.compile(
+    r"(?:possible |available )?(?:fields|properties|keys)|(?:可能的|对象的?)?(?:属性|字段)", re.IGNORECASE
 )
 Path = tuple[str, ...]
 NamedRow = tuple[str, bool, int]  # the name of a row, whether it opens a level, its line
@@ -45,6 +53,12 @@ def load_outline(part: Part) -> frozenset[Path]:
             yield from paths(inner, (*parent, name))  # type: ignore[arg-type]
 
     return frozenset(paths(read("reading/outline.yaml")[part], ()))
+
+
+def name_request(names: Iterable[str]) -> bool:
+    """Return whether at least two of some names are parameters of a request, and no fields of a response."""
+    own = load_outline("request") - load_outline("response")
+    return len({name for name in names if (name,) in own}) >= FEWEST_NAMES
 
 
 def place_rows(names: Iterable[NamedRow], part: Part) -> list[Path | UnreadPassage]:
@@ -83,42 +97,73 @@ def place_rows(names: Iterable[NamedRow], part: Part) -> list[Path | UnreadPassa
     return placed
 
 
-def place_objects(results: Sequence[Result], headings: Sequence[Heading]) -> Iterator[Result]:
+def place_objects(
+    results: Sequence[Result],
+    headings: Sequence[Heading],
+    find_section: Callable[[Position], Path | None] = lambda _position: None,
+) -> Iterator[Result]:
     """Yield the rows of tables, those about an object below the parameter that contains it.
 
     A table is about an object if the innermost heading says so and names no part of the interface. The parameter has
-    the name of the object, or its plural if it is a list. Without one, the table is an unread passage.
+    the name of the object, or its plural if it is a list. Without one, the table is an unread passage. A table below
+    the heading of a parameter is about it, or about one of its fields that a further heading names.
+
+    find_section: returns the path of the parameter whose heading a position is below.
     """
     titles = [heading for heading in headings if heading.level < PARAGRAPH]
-    described = {position: _described_object(titles, position) for position, _ in results}
-    names = {
-        row.path[0]
-        for position, row in results
-        if isinstance(row, TableRow) and row.part == "request" and described[position] is None
-    }
-    told: set[Position] = set()
+    above = {position: _find_owner(titles, position, find_section(position)) for position, _ in results}
+    names: set[Path] = set()
     for position, row in results:
-        name = described[position]
-        if name is None or not isinstance(row, TableRow) or row.part != "request":
+        owner, name = above[position]
+        if isinstance(row, TableRow) and row.part == "request" and name is None:
+            names.add((*owner, row.path[0]))
+    told: set[Position] = set()
+    parent_above: Path = ()
+    for position, row in results:
+        owner, name = above[position]
+        if not isinstance(row, TableRow) or row.part != "request":
             yield position, row
-        elif (parent := _find_parent(name, names)) is not None:
-            yield position, replace(row, path=(parent, *row.path))
+        elif not owner and name is None:
+            path = _place_below(parent_above, row.path)
+            parent_above = path[:1]
+            yield position, replace(row, path=path)
+        elif name is None:
+            yield position, replace(row, path=(*owner, *row.path))
+        elif (parent := _find_parent(name, owner, names)) is not None:
+            yield position, replace(row, path=(*owner, parent, *row.path))
         elif position not in told:
             told.add(position)
             yield position, UnreadPassage(position[0], NOWHERE, name)
 
 
-def _described_object(titles: Sequence[Heading], position: Position) -> str | None:
-    """Return the name of the object that a table describes, in the form of a parameter; None if it is another table."""
+def _place_below(parent: Path, path: Path) -> Path:
+    """Return the path of a row that only its parent, which is above it, can have: `role` directly below `messages`."""
+    known = load_outline("request")
+    is_field = len(path) == 1 and path not in known and (*parent, *path) in known
+    return (*parent, *path) if parent and is_field else path
+
+
+def _find_owner(titles: Sequence[Heading], position: Position, section: Path | None) -> tuple[Path, str | None]:
+    """Return the parameter whose heading a table is below, and the name of the object that the table describes.
+
+    The name is None for a table of the parameters themselves, or of the fields of the parameter.
+    """
     innermost = next(iter(enclosing_headings(titles, position)), "")
-    match = _OBJECT.fullmatch(innermost.strip(" :`"))
-    if match is None or find_named_part([innermost]) is not None or names_parameters(innermost):
-        return None
-    return "_".join(match["name"].lower().split())
+    words = re.sub(r"\s*\([^()]*\)", "", normalize(innermost)).strip(" :`")
+    match = _OBJECT.fullmatch(words) or _OBJECT_ZH.fullmatch(words)
+    name = "_".join(match["name"].lower().split()) if match else None
+    if section is None:
+        is_part = find_named_part([innermost]) is not None or names_parameters(innermost)
+        return (), None if is_part else name
+    is_own = name in (*OWN, "", section[-1]) or _OWN_FIELDS.fullmatch(words)
+    last = max((title for title in titles if title.position < position), key=lambda title: title.position)
+    if is_own or last.level < EMPHASIZED:
+        return section, None
+    return section, name or words
 
 
-def _find_parent(name: str, names: set[str]) -> str | None:
+def _find_parent(name: str, owner: Path, names: set[Path]) -> str | None:
     """Return the step to the fields of an object; that to the elements of a list ends with `[]`."""
-    if name in names:
-        return f"{name}[]" if name.endswith("s") else name
-    return f"{name}s[]" if f"{name}s" in names else None
+    if (*owner, name) in names:
+        return f"{name}[]" if name.endswith("s") and not owner else name
+    return f"{name}s[]" if (*owner, f"{name}s") in names else None

@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 Part = Literal["request", "response", "stream", "errors"]
 DASHES: Final = frozenset("-–—－")
 """A cell with only a dash opens a nested level, or is empty."""
+BLANKS: Final = frozenset({*DASHES, "/", "n/a", "na", "(none)", "not applicable", "无", "空", "不适用"})
+"""Words of a cell that say that there is nothing to say, such as no default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +84,8 @@ def separate(form: str, results: list[TableRow | UnreadPassage]) -> Rows | None:
     rows = tuple(result for result in results if isinstance(result, TableRow))
     unread = tuple(result for result in results if isinstance(result, UnreadPassage))
     return Rows(form, rows, unread) if results else None
+
+
+def is_blank(cell: Cell) -> bool:
+    """Return whether a cell is empty, or says that there is nothing to say."""
+    return cell.text.strip(" `").lower() in ("", *BLANKS)

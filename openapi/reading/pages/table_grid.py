@@ -24,6 +24,8 @@ INNER: Final = "└"
 SPACES: Final = "\u00a0\u2002\u2003\u2004\u2005\u2009\u3000"
 """Spaces that show at the start of a cell."""
 _PADDING: Final = re.compile(r"(?:(?:padding|margin)-left|text-indent):\s*(\d+)")
+BREAK: Final = "\v"
+"""Stands for a line break between the paragraphs of a cell of Markdown."""
 MAX_SPAN: Final = 1000  # columns that a cell may span, as in HTML
 
 
@@ -62,17 +64,38 @@ def is_title(cells: Sequence[Cell | None]) -> bool:
     return len(cells) > 1 and cells[0] is not None and all(cell is cells[0] for cell in cells)
 
 
+WIDTH: Final = "width"
+"""The number of cells that a row of Markdown has, of which those behind its last header are not read."""
+_RULE: Final = re.compile(r"\s*\|(?:\s*:?-{3,}:?\s*\|)+\s*")
+_BAR: Final = re.compile(r"(?<!\\)\|")
 _READ_TAG: Final = re.compile("<(?:table|li|dl)[ >]", re.IGNORECASE)
 
 
 def parse_markup(text: str) -> tuple[list[Token], BeautifulSoup]:
     """Return the Markdown tokens of a page, and its HTML without the tables and lists in examples of code."""
-    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
     lines = text.split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse("\n".join(_even_rules(lines)))
+    for token in tokens:
+        if token.type == "tr_open" and token.map:
+            token.meta[WIDTH] = _count_cells(lines[token.map[0]])
     for token in tokens:
         if token.type == "fence" and token.map and _READ_TAG.search(token.content):
             lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
     return tokens, BeautifulSoup("\n".join(lines), "html.parser")
+
+
+def _even_rules(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines, with as many dashes below the header of a table as it has cells, as Markdown demands."""
+    above = ""
+    for line in lines:
+        is_uneven = _RULE.fullmatch(line) and above.count("|") > 1 and _count_cells(line) != _count_cells(above)
+        yield "|---" * _count_cells(above) + "|" if is_uneven else line
+        above = line
+
+
+def _count_cells(line: str) -> int:
+    """Return the number of cells in a line of a table; in Markdown, a bar in code separates cells, too."""
+    return len(_BAR.findall(line.strip().removeprefix("|").removesuffix("|"))) + 1
 
 
 def find_tables(tokens: Sequence[Token], soup: BeautifulSoup) -> list[TableGrid]:
@@ -108,7 +131,7 @@ def _of_html(table: Tag) -> TableGrid:
 
 def _with_marks(inline: Token, *, is_first: bool) -> str:
     """Return the text of a cell of Markdown; a first one that is indented gets the mark of a level."""
-    text = written_text(inline)
+    text = written_text(inline, BREAK).strip(BREAK)
     raw = "".join(child.content for child in inline.children or ())
     return f"{INNER} {text}" if is_first and text and raw[:1] in SPACES else text
 
@@ -141,16 +164,21 @@ def _span(tag: Tag, name: str) -> int:
 
 def _of_markdown(tokens: Sequence[Token]) -> Iterator[TableGrid]:
     grid: list[list[Cell | None]] = []
-    begin = line = 0
+    begin = line = width = 0
     for at, token in enumerate(tokens):
         match token.type:
             case "table_open":
                 grid, begin = [], (token.map or [0])[0] + 1
             case "tr_open":
                 grid.append([])
+                width = token.meta.get(WIDTH, 0)
                 line = (token.map or [begin])[0] + 1
             case "th_open" | "td_open":
                 text = _with_marks(tokens[at + 1], is_first=not grid[-1])
-                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
+                parts = filter(None, map(str.strip, text.split(BREAK)))
+                grid[-1].append(Cell(tuple(Item(part, 0, line) for part in parts), line))
+            case "tr_close":
+                if width > len(grid[-1]):
+                    grid[-1].append(None)
             case "table_close":
                 yield TableGrid("", (begin, 0), tuple(map(tuple, grid)))

@@ -57,6 +57,13 @@ def test_an_answer_that_a_page_cuts_short_leaves_nothing_out(tmp_path: Path) -> 
     assert required(load("openai"), "ChatCompletion") == required(contract, "ChatCompletion")
 
 
+def test_an_alternative_that_an_answer_does_not_show_keeps_its_required_fields(tmp_path: Path) -> None:
+    calls = [{"id": "c", "type": "function", "function": {"name": "f"}}]
+    choice = {**CHOICE, "message": {**CHOICE["message"], "tool_calls": calls}}  # type: ignore[dict-item]
+    contract, _ = imported(page(f"## Response\n\n{block({**ANSWER, 'choices': [choice]})}"), tmp_path, "page.md")
+    assert ["id", "type", "custom"] == required(contract, "CustomToolCall")
+
+
 def test_a_printed_value_of_another_type_fits(tmp_path: Path) -> None:
     printed = {**ANSWER, "id": 7, "created": "today"}
     contract, _ = imported(page(f"## Response\n\n{block(printed)}"), tmp_path, "page.md")

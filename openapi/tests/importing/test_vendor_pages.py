@@ -12,7 +12,7 @@ from openapi.contract.contract import load
 from openapi.reading.compare.contract_facts import contract_facts
 from openapi.reading.facts.fact import ATTRIBUTES
 from openapi.reading.grammar.interval import Interval
-from openapi.reading.pages.entries.parameter_headings import MIN_HEADINGS
+from openapi.reading.pages.entries.parameter_sections import MIN_HEADINGS
 from openapi.tests.importing.importing import imported
 from openapi.tests.importing.vendor_pages import FIELDS, LAYOUTS, Described, headings, html_table
 from openapi.tests.reading.pages import read

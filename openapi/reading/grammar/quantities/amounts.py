@@ -14,8 +14,7 @@ from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.quantities.surroundings import is_explanation, is_subject, last_word
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.types import parse_types, type_statements
-from openapi.reading.grammar.vocabulary import COMPARISON, TYPE, comparison_interval
+from openapi.reading.grammar.vocabulary import COMPARISON, comparison_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,7 +159,6 @@ _UNITLESS: Final = rule(
     _around(_without_unit),
     Preceding.READ,
 )
-_OF: Final = r"(?:of|with|containing|that (?:has|holds|contains))"
 
 
 def read_amount(text: str, name: str) -> list[Statement] | None:
@@ -177,17 +175,9 @@ def _first_read(rules: Iterable[GrammarRule], text: str, name: str) -> list[Stat
     return next((read for one in rules if (read := one.read(text, name)) is not None), None)
 
 
-def _of_type(match: re.Match[str], name: str) -> list[Statement] | None:
-    """Read `a string of up to 64 characters`."""
-    types = parse_types(match["type"])
-    amount = read_bare_amount(match["amount"], name)
-    return None if types is None or amount is None else [*type_statements(types), *amount]
-
-
 RULES: Final = (
     *_AMOUNTS,
     _UNITLESS,
-    rule(rf"(?:an? )?(?P<type>{TYPE}) {_OF} (?P<amount>.+)", _of_type, Preceding.READ),
 )
 
 

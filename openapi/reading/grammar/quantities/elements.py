@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.quantities.amounts import COUNT, read_amount, read_bare_amount
+from openapi.reading.grammar.quantities.amounts import COUNT, read_bare_amount
+from openapi.reading.grammar.quantities.typed_amounts import read_any_amount
 from openapi.reading.grammar.rule import Preceding, rule
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _read_both(match: re.Match[str], name: str) -> list[Statement] | None:
     """Read an amount of elements, and one of each element, at the first place between them where both can be read."""
     for joint in _JOINT.finditer(match[0]):
         outer, inner = match[0][: joint.start()], match[0][joint.end() :]
-        read = None if joint[0].endswith("(") != inner.endswith(")") else read_amount(outer, name)
+        read = None if joint[0].endswith("(") != inner.endswith(")") else read_any_amount(outer, name)
         part = _PART.fullmatch(inner.removesuffix(")"))
         if read and part and any(statement.attribute in ("items", COUNT) for statement in read):
             element = _read_element(part, name)

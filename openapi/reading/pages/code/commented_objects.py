@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.clauses import may_hold_fact
+from openapi.reading.grammar.descriptions import may_hold_fact
 from openapi.reading.pages.code.tokens import read_comment, split_tokens
 from openapi.reading.pages.code.typescript import DECLARATION
 from openapi.reading.pages.entries.described_name import parse_entry

@@ -30,6 +30,10 @@ _AFTER_TYPE: Final = re.compile(
     re.IGNORECASE,
 )
 _AND: Final = re.compile(r"(?:,?\s*(?:and|or|&|/|和|或|与)(?=[\s`*])|,)\s*", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"Defaults?|Types?|Required|Optional|Ranges?|Notes?|Examples?|Returns?|Response|Request|Values?|Options|Constraints"
+)
+"""Words with a capital letter that say what follows, instead of names."""
 _LEADING: Final = re.compile(r"^[,;.]\s*")
 
 
@@ -54,7 +58,7 @@ def parse_entry(words: str) -> DescribedName | None:
     only a type.
     """
     opening = _NAME.match(words)
-    if opening is None:
+    if opening is None or _LABEL.fullmatch(opening["name"]):
         return None
     signature, at, is_code = _read_signature(words, opening.end(), is_marked=bool(opening["mark"]))
     is_typed = any(map(says_type, signature))
@@ -80,7 +84,7 @@ def parse_plain_entry(words: str) -> DescribedName | None:
     if says_type(match["name"]):
         return None
     name, rest = match["name"], words[match.end() :]
-    is_known = name.replace("[]", "").rpartition(".")[2] in _known_names()
+    is_known = name.replace("[]", "").rpartition(".")[2] in known_names()
     group = _BRACKETS.match(rest)
     bare = _match_bare(rest, 0) or (group[0] if group else "")
     is_typed = any(map(says_type, _inside(bare) if bare[:1] in tuple("([`*_<") else split_words(bare)))
@@ -98,7 +102,7 @@ def _parse_term(words: str) -> DescribedName | None:
     """Parse a line that consists of a known name and its type, and the lines below it, as manual pages write them."""
     first, _, below = words.partition("\n")
     match = _TERM.fullmatch(first.strip())
-    if match is None or match["name"].replace("[]", "").rpartition(".")[2] not in _known_names():
+    if match is None or match["name"].replace("[]", "").rpartition(".")[2] not in known_names():
         return None
     parts = split_words(match["type"])
     if not parts or not all(map(says_type, parts)):
@@ -107,7 +111,7 @@ def _parse_term(words: str) -> DescribedName | None:
 
 
 @cache
-def _known_names() -> frozenset[str]:
+def known_names() -> frozenset[str]:
     """Return the names of the parameters of the interface, and of their fields."""
     return frozenset(path[-1] for path in load_outline("request"))
 
