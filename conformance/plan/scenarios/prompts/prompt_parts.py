@@ -58,10 +58,7 @@ FORECAST: Final = " ".join(
 
 
 def _agent(clauses: Clauses) -> Body:
-    """Return a conversation with an earlier call that ends with the results of two calls, with three tools.
-
-    A later call has the id of the earlier one, as clients that count the calls of each turn write it.
-    """
+    """Return a conversation with an earlier call that ends with the results of two calls, with three tools."""
     place = dict(clauses.pick("later-result", ("place", "The desk next to the lift.")))
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     places = clauses.pick("enumeration", "the quiet side of the garden")
@@ -88,11 +85,11 @@ def _agent(clauses: Clauses) -> Body:
                 "role": "assistant",
                 "content": said,
                 "tool_calls": [
-                    write_call("call00000", "get_weather", '{"city": "Rome"}'),
+                    write_call("call00001", "get_weather", '{"city": "Rome"}'),
                     write_call("call00002", "get_order", write_json({"number": "4711", **order})),
                 ],
             },
-            write_result("call00000", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
+            write_result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),
             write_result("call00002", write_json({"day": "Monday", "paid": True, **place})),
         ],
         "tools": [
@@ -154,13 +151,22 @@ def _assistant_in_parts(clauses: Clauses) -> Body:
 def _after_null(clauses: Clauses) -> Body:
     """Return a conversation with a call whose message has null in place of a string, as most clients send it.
 
-    In place of null, it has the text that some languages write for it.
+    In place of null, it has the text that some languages write for it. The id of the call comes twice, as clients write
+    it that count the calls of each turn.
     """
     order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
     call = write_call("call00001", "get_order", write_json({"number": "4711", **order}))
     (said,) = clauses.pick(NULL, None) or [NULL_AS_TEXT]
     return {
         "messages": [
+            {"role": "user", "content": "When does my other order arrive?"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [write_call("call00001", "get_order", write_json({"number": "1147"}))],
+            },
+            write_result("call00001", "It arrived yesterday."),
+            {"role": "assistant", "content": "It is here."},
             {"role": "user", "content": "When does my order arrive?"},
             {"role": "assistant", "content": said, "tool_calls": [call]},
             write_result(
@@ -223,9 +229,8 @@ WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
 RARE: Final = frozenset(
     {
         *(f"agent{WITHOUT}earlier-result", f"agent{WITHOUT}earlier-answer", f"agent{WITHOUT}parameter"),
-        f"agent{WITHOUT}reserved-name",
+        *(f"agent{WITHOUT}reserved-name", f"agent{WITHOUT}later-result", f"{AFTER_NULL}{WITHOUT}call"),
         *(IN_PARTS, f"{IN_PARTS}{WITHOUT}question", f"{IN_PARTS}{WITHOUT}result"),
-        *(f"{AFTER_NULL}{WITHOUT}{part}" for part in ("call", "result")),
     }
 )
 """Requests that only a thorough run sends, because another one is without a clause of such a part."""
