@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from conformance.check import Context, Finding, NotExercised, check, relation, series
+from conformance.judge.acceptance import is_refused_somehow
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.checks.media.expectations import (
     SHOWN,
@@ -26,15 +27,19 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-OTHERS: Final = ("images-three-other-first", "images-three-other-middle", "images-three-other-last")
+OTHERS: Final = ("images-three-other-first", "images-three-other-middle")
 """The requests in which one of three images is another one."""
+SIX: Final = ("images-six", "images-six-other-last")
+"""The requests in which the last of six images is another one. A server may refuse that many."""
 LATER: Final = ("images-later-green", "images-later-blue")
 """The requests in which the image of a later turn is another one."""
 EDGES: Final = tuple((f"image-edge-{edge}", "image-edge-none") for edge in ("left", "right", "top", "bottom"))
 """Each request with an image that is another one at an edge only, and the one with the plain image."""
 AMID: Final = ("image-amid-texts", "image-ahead-of-texts")
 """The requests in which an image stands between texts and before them."""
-IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), LATER, *EDGES, AMID)
+MAYBE_REFUSED: Final = frozenset((*SIX, *chain.from_iterable(EDGES)))
+"""The requests whose number of images or format not every document has."""
+IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), SIX, LATER, *EDGES, AMID)
 """Requests that show two different images, or one in two places."""
 PLACES: Final = {"place-top-left": ("top", "left"), "place-bottom-right": ("bottom", "right")}
 """Where the shape of an image lies, by request."""
@@ -97,12 +102,15 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 
 @relation("media.every-image-read", over=tuple(dict.fromkeys(chain.from_iterable(IMAGE_PAIRS))))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-    """Another image in place of the first of three, or a corner of another colour in the second or the third, changes
-    the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge, and an
-    image that stands before all texts in place of between them: the model reads all of each, where it stands.
+    """Another image in place of the first of three, or a corner of another colour in the second or the sixth,
+    changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge,
+    and an image that stands before all texts in place of between them: the model reads all of each, where it stands.
     """
     for first, second in IMAGE_PAIRS:
-        yield from expect_other_values({step: exchanges[step] for step in (first, second)}, context)
+        pair = {step: exchanges[step] for step in (first, second)}
+        if not MAYBE_REFUSED.isdisjoint(pair) and any(map(is_refused_somehow, pair.values())):
+            continue
+        yield from expect_other_values(pair, context)
 
 
 @relation("media.places-as-shown", over=tuple(PLACES))

@@ -85,6 +85,19 @@ dropped_beside_choices = media_fault(
 )
 
 
+def _only_the_first_five(request: ServedRequest) -> None:
+    def cut(_: int, parts: list[Json]) -> list[Json]:
+        lost = [part for part in parts if is_part(part, IMAGES)][5:]
+        return [part for part in parts if not any(part is other for other in lost)]
+
+    edit_parts(request, cut)
+
+
+sixth_dropped = media_fault(
+    "media-after-the-fifth-dropped", "Images after the fifth are dropped.", request=_only_the_first_five
+)
+
+
 def _only_the_last_turn(request: ServedRequest) -> None:
     edit_parts(request, lambda at, parts: [part for part in parts if at == 0 or not is_part(part, IMAGES)])
 
