@@ -96,9 +96,14 @@ class DeclaredCapabilities:
     def with_media_places(self, contract: Contract, given: Mapping[str, bool]) -> DeclaredCapabilities:
         """Leave media at places that were not given unjudged; declare the others if the server takes media.
 
+        Whoever gives a place wants media to be judged, so that they are declared if nothing else is known about them.
+
         Raises UsageError if the user declares one whose place was not given, because its requests cannot be made.
         """
         known = self
+        place = next((PLACES[name] for name in given if given[name] and name in contract.capabilities), None)
+        if place is not None and known.status_of("media") == "unknown" and "media" in contract.capabilities:
+            known = replace(known, declared=known.declared | {"media"}, sources={**known.sources, "media": place})
         for name, is_given in given.items():
             if name not in contract.capabilities or (is_given and known.status_of(name) != "unknown"):
                 continue

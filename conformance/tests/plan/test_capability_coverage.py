@@ -83,3 +83,13 @@ def test_what_a_server_lacks_is_requested_only_to_be_refused(dialect: str) -> No
             if (step.body or {})[key] not in neutral[key] and step.expect != "refusal"
         }
         assert using == {f"{name}-lacking"}
+
+
+@pytest.mark.parametrize("place", ["media_urls", "media_paths"])
+@pytest.mark.parametrize("lacks_media", [False, True])
+def test_a_place_of_media_declares_them_unless_the_server_lacks_them(place: str, *, lacks_media: bool) -> None:
+    contract = load("siliconstorm")
+    known = default_capabilities(contract)
+    known = replace(known, denied=known.denied | {"media"}) if lacks_media else known
+    given = known.with_media_places(contract, {name: name == place for name in ("media_urls", "media_paths")})
+    assert [not lacks_media] * 2 == [name in given.declared for name in ("media", place)]
