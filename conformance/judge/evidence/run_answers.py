@@ -21,7 +21,7 @@ from conformance.judge.token_counts import has_text
 from openapi.stream.strict_json import NOT_JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.check import Context
     from conformance.exchange import Exchange
@@ -64,6 +64,20 @@ class RunAnswers:
     def __init__(self, recorded: Iterable[Exchange], contract: Contract) -> None:
         self._recorded = tuple(recorded)
         self._defaults = {name: parameter.default for name, parameter in contract.parameters.items()}
+        self._numbers: dict[tuple[str, Callable[[Exchange], int]], int | None] = {}
+
+    def number_of(self, exchange: Exchange, count: Callable[[Exchange], int]) -> int | None:
+        """Return a number that an answer has, or None if `count` raises NotExercised.
+
+        It is counted once: the views of many exchanges may not be cached, and each answer is compared with all others.
+        """
+        key = exchange.id, count
+        if key not in self._numbers:
+            try:
+                self._numbers[key] = count(exchange)
+            except NotExercised:
+                self._numbers[key] = None
+        return self._numbers[key]
 
     @cached_property
     def _answers(self) -> tuple[tuple[Exchange, Mapping[str, Any]], ...]:

@@ -81,7 +81,7 @@ FORMS = ("answer", "choices", "errors", "stream", "tools", "usage")  # topics in
 @pytest.mark.parametrize(
     ("dialect", "upstream", "options"),
     [
-        ("mindie-2.3", "vllm", [f"--topic={topic}" for topic in (*FORMS, "sampling", "stop")]),
+        ("mindie-2.3", "vllm", [f"--topic={topic}" for topic in (*FORMS, "stop")]),
         ("siliconstorm", "openai", ["--depth=quick"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

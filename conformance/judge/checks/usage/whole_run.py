@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.judge.evidence.answer_text import AnswerText
+    from conformance.judge.evidence.run_answers import RunAnswers
 
 
 @check("usage.prompt-counted-alike", on=ANSWER)
@@ -25,7 +26,8 @@ def the_same_prompt_is_counted_alike_everywhere(exchange: Exchange, context: Con
     Sampling parameters, limits, the form of the answer, earlier and concurrent requests do not change the prompt.
     """
     prompt = _count_prompt(exchange)
-    usual = _find_usual(require_answers(context).with_prompt_of(exchange), _count_prompt)
+    answers = require_answers(context)
+    usual = _find_usual(answers, answers.with_prompt_of(exchange), _count_prompt)
     if usual is None:
         raise NotExercised("no other answer counts the same prompt")
     if prompt != usual:
@@ -40,11 +42,14 @@ def the_same_text_is_counted_alike_everywhere(exchange: Exchange, context: Conte
     shown may differ.
     """
     completion = _count_text(exchange)
-    group = require_answers(context).with_text_of(exchange)
+    answers = require_answers(context)
+    group = answers.with_text_of(exchange)
     own = next((text for text in group if text.exchange.id == exchange.id), None)
     if own is None or len(exchange.choices) > 1:
         raise NotExercised("no other answer has the same text")
-    usual = _find_usual((text.exchange for text in group if _is_same_answer(text, own)), _count_text)
+    same = [text.exchange for text in group if _is_same_answer(text, own)]
+    alone = [other for other in same if answers.number_of(other, _count_choices) == 1]
+    usual = _find_usual(answers, alone, _count_text)
     if usual is None:
         raise NotExercised("no other answer counts the same text")
     if completion != usual:
@@ -80,8 +85,12 @@ def several_tokens_show_something(exchange: Exchange, context: Context) -> Itera
 
 def _is_same_answer(text: AnswerText, own: AnswerText) -> bool:
     """Return whether both consist of the same tokens. The last ones of a cut answer may not be visible."""
-    alone = len(text.exchange.choices) == 1 and text.finish_reason == own.finish_reason
-    return alone and text.text == own.text and (own.finish_reason != "length" or text.limit == own.limit)
+    same = text.text == own.text and text.finish_reason == own.finish_reason
+    return same and (own.finish_reason != "length" or text.limit == own.limit)
+
+
+def _count_choices(exchange: Exchange) -> int:
+    return len(exchange.choices)
 
 
 def _count_prompt(exchange: Exchange) -> int:
@@ -94,12 +103,8 @@ def _count_text(exchange: Exchange) -> int:
     return comparable_counts(exchange)[1] if shown else visible_count(exchange)
 
 
-def _find_usual(exchanges: Iterable[Exchange], count: Callable[[Exchange], int]) -> int | None:
+def _find_usual(answers: RunAnswers, exchanges: Iterable[Exchange], count: Callable[[Exchange], int]) -> int | None:
     """Return the count of most answers, the earliest of several; None if fewer than two answers count something."""
-    counts: Counter[int] = Counter()
-    for exchange in exchanges:
-        try:
-            counts[count(exchange)] += 1
-        except NotExercised:
-            continue
+    numbers = [answers.number_of(exchange, count) for exchange in exchanges]
+    counts = Counter(number for number in numbers if number is not None)
     return counts.most_common(1)[0][0] if counts.total() > 1 else None
