@@ -176,8 +176,9 @@ UNENDING = Applicability(  # only a limit ends the answer
 STOPPED_BY_TEXT = Applicability(  # a stop string that occurs in the answer ends it
     lambda scenario, step, contract: (
         _expects_any(scenario, step, contract)
-        and fnmatchcase(scenario.id, "stop-*")
-        and fnmatchcase(step.name, "stopped*")
+        and (
+            step.name == "halted-choices" or (fnmatchcase(scenario.id, "stop-*") and fnmatchcase(step.name, "stopped*"))
+        )
     ),
     why_unanswered,
 )

@@ -101,14 +101,14 @@ def choices_beside_others_end_as_alone(exchanges: Mapping[str, Exchange], _: Con
         raise NotExercised("no choice has the text of an answer that ended by itself")
 
 
-@relation("finish.of-each-choice", over=("seeded-choices", "halted-choices"), unmet=why_unanswered)
+@relation("finish.of-each-choice", over=("seeded-choices", "halted-second"), unmet=why_unanswered)
 def each_choice_has_its_own_reason(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """If a stop string occurs in one choice only, that one ends with "stop", and the others as they do without it.
 
     Not judged if choices with a seed do not repeat.
     """
-    whole, halted = exchanges["seeded-choices"].choices, exchanges["halted-choices"].choices
-    stop: Any = exchanges["halted-choices"].request_json["stop"]
+    whole, halted = exchanges["seeded-choices"].choices, exchanges["halted-second"].choices
+    stop: Any = exchanges["halted-second"].request_json["stop"]
     kept = {index for index, choice in whole.items() if stop not in choice.content}
     repeated = all(index in halted and whole[index].content == halted[index].content for index in kept)
     if not kept or not repeated or not halted.keys() == whole.keys():
@@ -116,7 +116,7 @@ def each_choice_has_its_own_reason(exchanges: Mapping[str, Exchange], _: Context
     for index, choice in halted.items():
         expected = whole[index].finish_reason if index in kept else "stop"
         if choice.finish_reason != expected:
-            yield Finding(f"/halted-choices/choices/{index}/finish_reason", repr(expected), repr(choice.finish_reason))
+            yield Finding(f"/halted-second/choices/{index}/finish_reason", repr(expected), repr(choice.finish_reason))
 
 
 @check("finish.reason-given", on=PLAIN_ANSWER)

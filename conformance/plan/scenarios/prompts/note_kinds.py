@@ -77,7 +77,7 @@ NOTES: Final = (
     TextKind("percent", "100%% wool", "100% wool", rare=True),
     TextKind("dollars", "My $$5 note", "My $5 note", rare=True),
     TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>"),
-    TextKind("braces", "Set {{a}}", "Set {a}"),
+    TextKind("braces", "Set {{a}}", "Set {a}", rare=True),
     TextKind("backslashes", "In C:\\\\tmp", "In C:\\tmp"),
     TextKind("escapes", "One\\ntwo", "One\ntwo"),
     TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread", rare=True),

@@ -48,7 +48,7 @@ def stream_beside_others_ends_for_another_reason(exchange: Exchange) -> Exchange
     return edit_either(exchange, change)
 
 
-@mutant("finish.of-each-choice", steps="halted-choices")
+@mutant("finish.of-each-choice", steps="halted-second")
 def choices_end_for_the_reason_of_the_first(exchange: Exchange) -> Exchange:
     """Every choice has the reason of the first one, although a stop string ended only the second one."""
     first = exchange.finish_reason(0)
