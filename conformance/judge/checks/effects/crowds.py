@@ -70,7 +70,8 @@ def _has_other_form(exchange: Exchange) -> bool:
     """Return whether log-probabilities are there, but not in `content`, as documents may say."""
     streamed = (choice for _, chunk in chunks(exchange) for choice in choices(chunk))
     found = streamed if exchange.is_stream else choices_of(exchange)
-    return any(isinstance(item := choice.get("logprobs"), dict) and "content" not in item for choice in found)
+    forms = [item for choice in found if isinstance(item := choice.get("logprobs"), dict)]
+    return any(value for item in forms for name, value in item.items() if name != "content")
 
 
 def _is_repetition(choice: AccumulatedChoice) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved
 from conformance.judge.acceptance import is_refused
+from conformance.judge.answer_fields import REASONING_TAGS
 from conformance.judge.applicability import summarize, why_no_response, why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import comparable_counts
@@ -64,8 +65,8 @@ def expect_other_answer(exchanges: Mapping[str, Exchange], context: Context) -> 
     require_answers(exchanges, context)
     (first, one), (second, other) = exchanges.items()
     if plain_words(one) == plain_words(other):
-        if one.finish_reason() == other.finish_reason() == "length":
-            raise NotExercised("both answers are cut off before they may differ")
+        if one.finish_reason() == other.finish_reason() == "length" and REASONING_TAGS.search(one.content() or ""):
+            raise NotExercised("both answers are cut off within their reasoning")
         yield Finding(
             f"/{second}/choices/0/message/content", f"another answer than to {first}", repr(other.content())[:200]
         )

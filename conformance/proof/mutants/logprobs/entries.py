@@ -43,7 +43,7 @@ def one_entry_is_too_many(exchange: Exchange) -> Exchange:
     return edit_content(exchange, lambda content: content.extend(content[:1]))
 
 
-@mutant("logprobs.in-every-chunk")
+@mutant("logprobs.in-every-chunk", scenario="logprobs")
 def stream_has_no_entries(exchange: Exchange) -> Exchange:
     """A stream has no log-probabilities, although they were requested."""
     return edit_choices(exchange, lambda choice: choice.update(logprobs=None))

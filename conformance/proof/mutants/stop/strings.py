@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import edit_text
 from conformance.proof.mutants.mutant import mutant
@@ -32,7 +32,8 @@ def first_character_of_the_stop_text_leaks(exchange: Exchange) -> Exchange:
 @mutant("stop.included-on-request")
 def stop_text_is_left_out(exchange: Exchange) -> Exchange:
     """With include_stop_str_in_output the stop string is left out."""
-    return edit_text(exchange, lambda text: text.removesuffix(_stop_of(exchange)))
+    stop: Any = exchange.request_json["stop"]
+    return edit_text(exchange, lambda text: text.removesuffix(stop if isinstance(stop, str) else stop[-1]))
 
 
 @mutant("stop.included-when-streaming")

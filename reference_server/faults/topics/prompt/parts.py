@@ -66,11 +66,10 @@ def _keep_last_result(request: ServedRequest) -> None:
         message["content"] = "done"
 
 
-def _keep_last_of_each_id(request: ServedRequest) -> None:
-    results = _messages(request, "tool")
-    last = {str(message.get("tool_call_id")): message.get("content") for message in results}
-    for message in results:
-        message["content"] = last[str(message.get("tool_call_id"))]
+def _keep_first_of_each_id(request: ServedRequest) -> None:
+    first: dict[str, object] = {}
+    for message in _messages(request, "tool"):
+        message["content"] = first.setdefault(str(message.get("tool_call_id")), message.get("content"))
 
 
 def _unread(name: str, line: str, change: Callable[[ServedRequest], None], **options: Any) -> Any:
@@ -96,10 +95,10 @@ earlier_results_unread = _unread(
     "earlier-results-unread", "Of several results of tools only the last reaches the model.", _keep_last_result
 )
 
-last_results_of_ids_read = _unread(
-    "ids-keep-their-last-result",
-    "If a later call has the id of an earlier one, its result is read in place of the earlier one.",
-    _keep_last_of_each_id,
+first_results_of_ids_read = _unread(
+    "ids-keep-their-first-result",
+    "If a later call has the id of an earlier one, the result of the earlier one is read in its place.",
+    _keep_first_of_each_id,
 )
 
 
