@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, check
-from conformance.judge.answer_fields import choices_of
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import any_entries
 from conformance.judge.streams import choices, chunks
@@ -68,8 +67,8 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
 
 def _has_other_form(exchange: Exchange) -> bool:
     """Return whether log-probabilities are there, but not in `content`, as documents may say."""
-    streamed = (choice for _, chunk in chunks(exchange) for choice in choices(chunk))
-    found = streamed if exchange.is_stream else choices_of(exchange)
+    answers = [chunk for _, chunk in chunks(exchange)] if exchange.is_stream else [exchange.json]
+    found = [choice for answer in answers for choice in choices(answer)]
     forms = [item for choice in found if isinstance(item := choice.get("logprobs"), dict)]
     return any(value for item in forms for name, value in item.items() if name != "content")
 

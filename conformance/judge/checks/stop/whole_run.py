@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FEW: Final = 12
 """Most characters that are lost in front of a stop string. An answer that lacks more may have ended by itself."""
 LEAST: Final = 4  # characters, about one token
+BEYOND: Final = 3  # characters behind the stop string's beginning by which an answer shows that it goes on
 
 
 @check("stop.ends-the-same-text", on=STOPPED)
@@ -51,7 +52,7 @@ def a_stop_string_only_cuts_the_text(exchange: Exchange, context: Context) -> It
 
 def _goes_on(text: str, expected: str, whole: str) -> bool:
     """Return whether an answer continues where it should have ended. After a few characters, as the whole one does."""
-    further = text[: len(expected) + LEAST]
+    further = text[: len(expected) + BEYOND]
     is_same = text.startswith(expected) if len(expected) >= FEW else whole.startswith(further)
     return is_same and bool(further[len(expected) :].strip())
 

@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 @mutant("stop.ends-the-same-text", scenario="stop-marks")
 def stopped_answer_goes_on(exchange: Exchange) -> Exchange:
     """An answer continues behind its stop string."""
-    return edit_text(exchange, lambda text: f"{text} and on")
+    return edit_text(exchange, lambda text: f"{text}{exchange.request_json['stop']} and on")
