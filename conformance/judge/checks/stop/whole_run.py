@@ -53,7 +53,7 @@ def a_stop_string_only_cuts_the_text(exchange: Exchange, context: Context) -> It
 def _goes_on(text: str, expected: str, whole: str) -> bool:
     """Return whether an answer continues where it should have ended. After a few characters, as the whole one does."""
     further = text[: len(expected) + BEYOND]
-    is_same = text.startswith(expected) if len(expected) >= FEW else whole.startswith(further)
+    is_same = text.startswith(expected) if len(expected) >= 2 * LEAST else whole.startswith(further)
     return is_same and bool(further[len(expected) :].strip())
 
 
