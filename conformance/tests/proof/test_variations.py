@@ -243,6 +243,7 @@ def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(
         "sampling.seed-repeats",
         "choices.seed-repeats",
         "choices.beams-repeat",
+        "disconnect.answer-stays-whole",
         "effects.kept-in-crowds",
         "logprobs.make-the-text",
         "logprobs.told-when-stopped",

@@ -267,16 +267,19 @@ def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> I
     The ids of the model's tokens are unknown here, but an answer of one token that ends with "stop" was ended by that
     token.
     """
+    reasons: list[str] = []
     for name in ("halted-at-once", "halted-at-once-streamed"):
         halted = exchanges[name]
         if halted.status is not None and 400 <= halted.status < 500:
-            raise NotExercised("the list of tokens is refused")
-        if reason := why_unanswered(halted):
+            reasons.append("the list of tokens is refused")
+        elif reason := why_unanswered(halted):
             raise NotObserved(reason)
-        if halted.finish_reason() != "stop":
-            raise NotExercised("the first token did not end the answer")
-        if text := halted.content():
+        elif halted.finish_reason() != "stop":
+            reasons.append("the first token did not end the answer")
+        elif text := halted.content():
             yield Finding(f"/{name}/choices/0/message/content", "an empty text", repr(text)[:200])
+    if len(reasons) > 1:
+        raise NotExercised(reasons[0])
 
 
 @check("stop.no-special-tokens", on=at_temperature_0(not_generated(ANSWER)))

@@ -89,19 +89,6 @@ frequency_lost = lost_beside(
     "top_p",
     "`frequency_penalty` is ignored if there is a top_p.",
 )
-
-
-def _search_without_stops(request: ServedRequest) -> None:
-    if request.payload.get("use_beam_search") is True:
-        request.payload.pop("stop", None)
-
-
-stop_lost_in_searches = hooked_fault(
-    "stop-lost-beside-a-beam-search",
-    "Stop strings are ignored in a beam search.",
-    request=_search_without_stops,
-    applies_to=requires_check("choices.beams-repeat"),
-)
 stop_lost = lost_beside("stop-lost-beside-tools", "stop", "tools", "Stop strings are ignored if there are tools.")
 
 

@@ -297,3 +297,16 @@ stops_lost_beside_logprobs = hooked_fault(
     applies_to=has_parameters("stop", "logprobs"),
     bugs=[148],
 )
+
+
+def _search_without_stops(request: ServedRequest) -> None:
+    if request.payload.get("use_beam_search") is True:
+        request.payload.pop("stop", None)
+
+
+stop_lost_in_searches = hooked_fault(
+    "stop-lost-beside-a-beam-search",
+    "Stop strings are ignored in a beam search.",
+    request=_search_without_stops,
+    applies_to=requires_check("choices.beams-repeat"),
+)
