@@ -36,6 +36,8 @@ from reference_server.tests.blind import (
     second_requests,
     seventh_requests,
     seventh_variation_requests,
+    sixteenth_requests,
+    sixteenth_variation_requests,
     sixth_requests,
     sixth_variation_requests,
     tenth_requests,
@@ -68,6 +70,7 @@ REQUESTS = {
     "thirteenth": {**thirteenth_requests.REQUESTS, **thirteenth_variation_requests.REQUESTS},
     "fourteenth": {**fourteenth_requests.REQUESTS, **fourteenth_variation_requests.REQUESTS},
     "fifteenth": {**fifteenth_requests.REQUESTS, **fifteenth_variation_requests.REQUESTS},
+    "sixteenth": {**sixteenth_requests.REQUESTS, **sixteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

@@ -18,13 +18,16 @@ SIDE = 64
 RATE_HZ = 8_000
 
 
-def png(pixel: Callable[[int, int], Colour], side: int = SIDE) -> bytes:
-    """Return a PNG. pixel: the colour at a row and a column: one value for grey, three, or four with opacity."""
-    channels = len(pixel(0, 0))
+def png(pixel: Callable[[int, int], Colour], side: int = SIDE, height: int | None = None) -> bytes:
+    """Return a PNG, square unless it has another height.
+
+    pixel: the colour at a row and a column: one value for grey, three, or four with opacity.
+    """
+    channels, height = len(pixel(0, 0)), side if height is None else height
     rows = b"".join(
-        b"\0" + bytes(value for column in range(side) for value in pixel(row, column)) for row in range(side)
+        b"\0" + bytes(value for column in range(side) for value in pixel(row, column)) for row in range(height)
     )
-    header = struct.pack(">IIBBBBB", side, side, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
+    header = struct.pack(">IIBBBBB", side, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
