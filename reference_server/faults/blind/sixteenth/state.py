@@ -15,7 +15,7 @@ MOST_ALTERNATIVES: Final = 20
 
 
 def _keep_stops() -> Hooks:
-    """Set what a request names. Violates stop: its default is none."""
+    """Set what a request names. Violates stop: by default, no string ends an answer."""
     kept: list[Any] = []
 
     def keep(request: ServedRequest) -> None:
@@ -31,7 +31,7 @@ def _keep_stops() -> Hooks:
 
 
 def _keep_alternatives() -> Hooks:
-    """Set what a request names. Violates top_logprobs: its default is none."""
+    """Set what a request names. Violates top_logprobs: by default, no alternative is listed."""
     kept: list[int] = []
 
     def keep(request: ServedRequest) -> None:

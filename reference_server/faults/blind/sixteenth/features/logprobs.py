@@ -14,7 +14,7 @@ SPACE: Final = " "
 
 
 def _strip_tokens(response: Json, _request: ServedRequest) -> None:
-    """Decode each token as a text of its own. Violates token: the text of the token."""
+    """Decode each token alone. Violates token: the text of the token."""
     for entry in all_entries(response):
         token = entry.get("token")
         if isinstance(token, str) and token.strip(SPACE) not in ("", token):
