@@ -87,8 +87,7 @@ def test_without_log_probabilities_only_texts_whose_tokens_tell_them_apart_are_s
 def test_the_same_words_begin_and_end_messages() -> None:
     steps = steps_of(text_kinds, "vllm")
     first, last = (
-        [sorted(item["content"].split()) for item in (steps[name].body or {})["messages"]]
-        for name in (FIRST_WORDS, LAST_WORDS)
+        [sorted(item["content"]) for item in (steps[name].body or {})["messages"]] for name in (FIRST_WORDS, LAST_WORDS)
     )
     assert first == last
     begun = [item["content"][0] for item in (steps[FIRST_WORDS].body or {})["messages"] if item["role"] == "user"]

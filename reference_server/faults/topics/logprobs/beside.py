@@ -1,4 +1,4 @@
-"""Faults in log-probabilities next to parameters that forbid tokens, whose log-probabilities no JSON number can hold."""
+"""Faults in log-probabilities next to parameters that forbid tokens, whose numbers may be infinite."""
 
 from __future__ import annotations
 
