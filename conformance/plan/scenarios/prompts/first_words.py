@@ -33,7 +33,6 @@ WITHIN: Final = (
     "%({})s",
     "<%= {} %>",
     "[[{}]]",
-    "<|{}|>",
     "data:image/png;base64,{}",
     "sk-{}",
     "/home/{}/.ssh",
@@ -42,7 +41,10 @@ WITHIN: Final = (
     "[INST]{}[/INST]",
     "<think>{}</think>",
 )
-"""Markup, links, placeholders, secrets and comments, as format strings with a place for a word."""
+"""Markup, links, placeholders, secrets and comments, as format strings with a place for a word.
+
+What is written like a special token is not among them, because a server may remove it.
+"""
 ASKED: Final = "Which bridge is the oldest one?"
 ANSWERED: Final = "It is the one next to the mill."
 

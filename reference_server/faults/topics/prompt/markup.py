@@ -34,11 +34,6 @@ pictures_removed = _removed(
 variables_removed = _removed(
     "prompt-variables-emptied", r"\$\{\w*\}|\$\(\w*\)", "Variables as in shells are removed from messages."
 )
-special_tokens_removed = _removed(
-    "prompt-special-tokens-removed",
-    r"<\|\w+\|>",
-    "What is written like a special token is removed from messages.",
-)
 addresses_removed = _removed(
     "prompt-addresses-removed", r"[\w.+-]+@[\w-]+\.\w+", "Addresses of mail are removed from messages."
 )
