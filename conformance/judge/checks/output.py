@@ -29,10 +29,11 @@ BY_ID = re.compile(r"token_id:[0-9]+")
 
 
 def _sets(applicability: Applicability, name: str) -> Applicability:
-    """Include requests that set this parameter."""
+    """Include requests that set this parameter. The number 0 sets it; false does not."""
     return Applicability(
         lambda scenario, step, contract: (
-            (step.body or {}).get(name) not in (None, False) and applicability.applies_to(scenario, step, contract)
+            not any((step.body or {}).get(name) is unset for unset in (None, False))
+            and applicability.applies_to(scenario, step, contract)
         ),
         lambda exchange: why_unanswered(exchange) or applicability.unmet(exchange),
     )
@@ -130,15 +131,19 @@ def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Find
             return
 
 
-@check("output.prompt-scored", on=_sets(not_generated(PLAIN_ANSWER), "prompt_logprobs"))
+@check("output.prompt-scored", on=_sets(PLAIN_ANSWER, "prompt_logprobs"))
 def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """prompt_logprobs gives each token of the prompt as many alternatives as requested, and the token itself.
+
+    The number 0 requests none, which is not the same as null.
 
     The first token follows no other, so its entry is null. The token is one of the alternatives or an additional one,
     also if it is unlikely: of a prompt whose words do not belong together, some tokens are not among the likeliest.
     """
     sent: Any = exchange.request_json
     requested, found = sent["prompt_logprobs"], prompt_field(exchange, "prompt_logprobs")
+    if type(requested) is not int or requested < 0:
+        raise NotExercised("the request names no number of alternatives")
     tokens = prompt_count(exchange)
     if not isinstance(found, list) or len(found) != tokens:
         got = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]
@@ -198,7 +203,7 @@ def thoughts_are_hidden_on_request(exchanges: Mapping[str, Exchange], _: Context
 
 @relation("output.thoughts-within-budget", over=("thought", "budgeted"))
 def thoughts_keep_their_budget(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A reasoning budget of one token shortens a long reasoning text.
+    """A reasoning budget of no tokens shortens a long reasoning text: 0 is a number, and not the same as null.
 
     The text that a server inserts to end the reasoning may be longer than the reasoning. A server that was not
     configured for budgets refuses them. Neither is reported.

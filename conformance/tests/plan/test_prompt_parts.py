@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds
-from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS
+from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, WITHIN, WORD, write_messages
+from conformance.plan.scenarios.prompts.prompt_parts import FROM_AN_ANSWER, ONE_TURN
 from conformance.plan.scenarios.prompts.text_kinds import CLIENT, KINDS, OTHER
 from openapi.contract.contract import load
 
@@ -87,8 +88,7 @@ def test_without_log_probabilities_only_texts_whose_tokens_tell_them_apart_are_s
 def test_the_same_words_begin_and_end_messages() -> None:
     steps = steps_of(text_kinds, "vllm")
     first, last = (
-        [sorted(item["content"].split()) for item in (steps[name].body or {})["messages"]]
-        for name in (FIRST_WORDS, LAST_WORDS)
+        [sorted(item["content"]) for item in (steps[name].body or {})["messages"]] for name in (FIRST_WORDS, LAST_WORDS)
     )
     assert first == last
     begun = [item["content"][0] for item in (steps[FIRST_WORDS].body or {})["messages"] if item["role"] == "user"]
@@ -102,6 +102,23 @@ def test_messages_with_other_texts_come_from_one_client(dialect: str, count: int
     sent = [{name: (step.body or {})[name] for name in CLIENT.keys() & (step.body or {}).keys()} for step in steps]
     assert count == len(sent[0])
     assert [sent[0]] * len(sent) == sent
+
+
+def test_each_kind_of_markup_has_a_long_word_within_it_or_next_to_it() -> None:
+    within, next_to = (write_messages(first=first)[0]["content"].splitlines() for first in (True, False))
+    assert len(WITHIN) + 1 == len(within) == len(next_to)
+    for form, one, other in zip(WITHIN, within, next_to, strict=False):
+        word = other.split()[-1]
+        assert len(WORD) == len(word)
+        assert f"Read {form.format('note')} {word}" == other
+        assert f"Read {form.format(word)} note" == one
+
+
+def test_a_server_that_drops_a_first_answer_reads_two_conversations_alike() -> None:
+    steps = steps_of(prompt_parts, "vllm")
+    begun, one_turn = ((steps[name].body or {})["messages"] for name in (FROM_AN_ANSWER, ONE_TURN))
+    assert "assistant" == begun[0]["role"]
+    assert begun[1:] == one_turn
 
 
 def test_a_later_call_has_the_id_of_an_earlier_one() -> None:

@@ -40,6 +40,19 @@ hiding_forgotten = forgotten("include_reasoning", "output.thoughts-hidden", decl
 budget_forgotten = forgotten("thinking_token_budget", "output.thoughts-within-budget", declares=THINKING)
 
 
+def _forget_zero(request: ServedRequest) -> None:
+    if request.payload.get("prompt_logprobs") == 0:
+        del request.payload["prompt_logprobs"]
+
+
+zero_forgotten = hooked_fault(
+    "prompt-logprobs-of-zero-ignored",
+    "A `prompt_logprobs` of 0 counts as null.",
+    request=_forget_zero,
+    applies_to=requires_check("output.prompt-scored"),
+)
+
+
 @fault("prompt-scores-for-the-likeliest-only", "answer", applies_to=requires_check("output.prompt-scored"))
 def prompt_scores_for_the_likeliest_only(answer: Json, request: ServedRequest) -> None:
     """A prompt's log-probabilities have the likeliest tokens only, not those that the prompt has."""

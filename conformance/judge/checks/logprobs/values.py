@@ -31,7 +31,9 @@ CHANGING: Mapping[str, float | None] = {
     "frequency_penalty": 0,
     "repetition_penalty": 1,
     "best_of": 1,
-    **dict.fromkeys(("logit_bias", "response_format", "tools", "use_beam_search")),
+    "min_tokens": 0,
+    **dict.fromkeys(("logit_bias", "response_format", "structured_outputs", "tools", "use_beam_search")),
+    **dict.fromkeys(("allowed_token_ids", "bad_words")),
 }
 """Parameters with which the chosen token may differ from the likeliest one, with the number that has no effect."""
 LEAST = -1000.0  # some servers report one lower value for all unlikely tokens

@@ -11,7 +11,7 @@ from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
 from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, SPARE_TOKENS
 from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
-from conformance.plan.scenarios.prompts.prompt_parts import NULL, REPLACED, WITHOUT
+from conformance.plan.scenarios.prompts.prompt_parts import FROM_AN_ANSWER, NULL, ONE_TURN, REPLACED, WITHOUT
 from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
 from conformance.plan.scenarios.prompts.text_kinds import GROWING, OTHER
 from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
@@ -76,7 +76,8 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
     The kinds are addresses, numbers and names that people keep secret, markup, escapes, placeholders, white space,
     letters and signs of other scripts, and values that are written in another notation. Log-probabilities that are
     rounded are not compared, nor are counts of words. Words that look like commands at the beginnings of messages count
-    about as many tokens as at their ends.
+    about as many tokens as at their ends. Words within tags, comments, links, placeholders and secrets count about as
+    many as next to them.
     """
     compared = False
     are_words = any(_counts_words(exchange) for name, exchange in exchanges.items() if name == NOTES_ALONE)
@@ -107,7 +108,8 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
     The parts are instructions, earlier turns that may be equal, calls and their results, the descriptions and schemas
     of tools, pictures and sounds, and the switch of the reasoning, next to each other. A picture counts at least a
     third of the tokens that it counts alone. Where a clause is replaced instead of left out, the counts may be the
-    same. A message with null counts a little fewer than one with a word in its place, and is answered differently.
+    same. A message with null counts a little fewer than one with a word in its place, and is answered differently. An
+    answer before the first question is read, too.
     """
     compared = False
     picture = _count_picture(exchanges)
@@ -127,7 +129,11 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
             yield Finding(
                 f"/{name}/choices/0/logprobs", "other ones than with the clause", "the same log-probabilities"
             )
-    others = [*_find_lost_switches(exchanges), *_find_lost_next_to_null(exchanges)]
+    others = [
+        *_find_lost_switches(exchanges),
+        *_find_lost_next_to_null(exchanges),
+        *_find_lost_first_answers(exchanges),
+    ]
     yield from others
     if not compared and not others:
         raise NotExercised("the requests are refused, or the answers have neither usage nor enough alternatives")
@@ -151,6 +157,13 @@ def _find_lost_next_to_null(exchanges: Mapping[str, Exchange]) -> Iterator[Findi
             yield Finding(
                 f"/{request}/usage/prompt_tokens", f"a little less than the {text} with a word in its place", f"{null}"
             )
+
+
+def _find_lost_first_answers(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
+    """Yield a conversation that begins with an answer and counts as many tokens as without it, or fewer."""
+    found, without = (_count_answered(exchanges.get(name)) for name in (FROM_AN_ANSWER, ONE_TURN))
+    if found and without and found <= without:
+        yield Finding(f"/{FROM_AN_ANSWER}/usage/prompt_tokens", f"more than the {without} of {ONE_TURN}", f"{found}")
 
 
 def _count_answered(exchange: Exchange | None) -> int:

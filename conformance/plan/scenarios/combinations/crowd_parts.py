@@ -220,7 +220,7 @@ OTHERS: Final = (
     Part("presence", {"presence_penalty": 0.6}),
     Part("frequency", {"frequency_penalty": 0.6}),
     Part("repetition", {"repetition_penalty": 1.1}),
-    Part("small-bias", {"logit_bias": {"300": 2}}),
+    Part("small-bias", {"logit_bias": {"300": 2, "400": -100}}),
     Part("special-tokens", {"skip_special_tokens": False}),
     Part("token-ids", {"return_token_ids": True}),
     Part("interval", {"stream_interval": 3}),

@@ -48,7 +48,7 @@ VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
     "ignore_eos": {"ignore_eos": True},
     "skip_special_tokens": {"skip_special_tokens": False},
     "stop_token_ids": {"stop_token_ids": [11]},
-    "logit_bias": {"logit_bias": {"300": 2}},
+    "logit_bias": {"logit_bias": {"300": 2, "400": -100}},
     "tools": {"tools": [WEATHER_TOOL], "tool_choice": "none"},
     "response_format": {"response_format": {"type": "text"}},
     "user": {"user": "chatproof"},

@@ -48,7 +48,9 @@ CYRILLIC: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445", "a
 GREEK: Final = str.maketrans("\u03b1\u03bd\u03bf\u03c1", "avop")
 """Letters that look like Latin ones, of which Unicode has no table."""
 NOTES: Final = (
-    TextKind("email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True),
+    TextKind(
+        "email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True, rare=True
+    ),
     TextKind("phone", "Call +1 202 555 0143", "Call +49 30 901820 12345678", grows=True, rare=True),
     TextKind("card", "Pay with 4222222222222", "Pay with 4111111111111111", grows=True, rare=True),
     TextKind("ip-address", "The router is 9.9.9.9", "The router is 203.0.113.254", rare=True),
@@ -57,14 +59,18 @@ NOTES: Final = (
         "See https://example.org/a?x=1",
         "See https://example.org/shop/items?colour=green&size=xl#reviews",
         grows=True,
+        rare=True,
     ),
     TextKind(
         "data-url",
         "Icon data:image/png;base64,iVBORw0KGgo=",
         "Icon data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
         grows=True,
+        rare=True,
     ),
-    TextKind("key", "Key sk-proj-a1B2c3D4e5F6g7H8", "Key sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6", grows=True),
+    TextKind(
+        "key", "Key sk-proj-a1B2c3D4e5F6g7H8", "Key sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6", grows=True, rare=True
+    ),
     TextKind(
         "path",
         "Open /home/anna/.ssh/id_rsa",
@@ -76,16 +82,16 @@ NOTES: Final = (
     TextKind("percent-encoding", "Salt%26pepper", "Salt&pepper", rare=True),
     TextKind("percent", "100%% wool", "100% wool", rare=True),
     TextKind("dollars", "My $$5 note", "My $5 note", rare=True),
-    TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>"),
+    TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>", rare=True),
     TextKind("braces", "Set {{a}}", "Set {a}", rare=True),
     TextKind("backslashes", "In C:\\\\tmp", "In C:\\tmp"),
     TextKind("escapes", "One\\ntwo", "One\ntwo"),
     TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread", rare=True),
-    TextKind("emphasis", "**Loud** and `low`", "Loud and low", rare=True),
+    TextKind("emphasis", "**Loud** and `low`", "Loud and low"),
     TextKind("indentation", "for all:\n        sing", "for all:\n    sing"),
     TextKind("joined-lines", "early\nlate", "early late", rare=True),
     TextKind("carriage-return", "up\r\ndown", "up\ndown"),
-    TextKind("empty-lines", "sun\n\n\n\nmoon", "sun\n\nmoon", rare=True),
+    TextKind("empty-lines", "sun\n\n\n\nmoon", "sun\n\nmoon"),
     TextKind("emoji", "Flight \U0001f680", "Flight \U0001f6f8", rare=True),
     TextKind("joined-emoji", "She is \U0001f469\u200d\U0001f680", "She is \U0001f469\U0001f680", rare=True),
     _fold("accent", "A caf\u00e9", _drop_accents),
@@ -100,7 +106,7 @@ NOTES: Final = (
     _fold("full-width", "\uff34\uff4f\uff4b\uff59\uff4f \uff12\uff10", _make_compatible, rare=True),
     _fold("digits", "Page \u0664\u0662", _write_digits, rare=True),
     _fold("sharp-s", "a stra\u00dfe", str.casefold, rare=True),
-    TextKind("invisible", "ho\u200btel", "hotel", rare=True),
+    TextKind("invisible", "ho\u200btel", "hotel"),
     TextKind("other-spaces", "5\u00a0km of\u2009old\u202froad", "5 km of old road"),
     TextKind("quotes", "\u201csoft\u201d", '"soft"'),
     TextKind(
@@ -113,7 +119,7 @@ NOTES: Final = (
         rare=True,
     ),
     TextKind("blanks-at-line-ends", "verse   \nline", "verse\nline", rare=True),
-    TextKind("tab", "left\tright", "left    right", rare=True),
+    TextKind("tab", "left\tright", "left    right"),
     TextKind("repeated", "soooooooooo", "soooo", rare=True),
     TextKind("long-word", f"{LONG_WORD}x1", f"{LONG_WORD}q7", rare=True),
     TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?"),

@@ -38,6 +38,8 @@ WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
 NULL: Final = "null"
 NULL_AS_TEXT: Final = "None"
+FIRST_QUESTION: Final = "first-question"
+EQUAL_TURN: Final = "equal-turn"
 REPLACED: Final = frozenset({"line-ends", "role", NULL})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
@@ -198,11 +200,15 @@ def _with_marks(clauses: Clauses) -> Body:
 
 
 def _repeated(clauses: Clauses) -> Body:
-    """Return a conversation with two equal turns, which ends with a third one."""
+    """Return a conversation with two equal turns, which ends with a third one.
+
+    Without the first question it begins with an answer. A server that drops the answer reads a single turn.
+    """
     asked = {"role": "user", "content": "Tell me one more thing about the old bridge, please."}
     told = {"role": "assistant", "content": "It has been closed to cars since last summer."}
-    again = clauses.pick("equal-turn", [asked, told])
-    return {"messages": [asked, told, *(message for turn in again for message in turn), asked]}
+    again = clauses.pick(EQUAL_TURN, [asked, told])
+    opened = clauses.pick(FIRST_QUESTION, asked)
+    return {"messages": [*opened, told, *(message for turn in again for message in turn), asked]}
 
 
 def _developer(clauses: Clauses) -> Body:
@@ -215,13 +221,14 @@ DEVELOPER: Final = "developer"
 IN_PARTS: Final = "in-parts"
 MARKED: Final = "marked"
 AFTER_NULL: Final = "after-null"
+REPEATED: Final = "repeated"
 WHOLE: Final[dict[str, Callable[[Clauses], Body]]] = {
     "agent": _agent,
     IN_PARTS: _with_parts,
     "assistant-in-parts": _assistant_in_parts,
     AFTER_NULL: _after_null,
     MARKED: _with_marks,
-    "repeated": _repeated,
+    REPEATED: _repeated,
     DEVELOPER: _developer,
     **REASONED,
     **MIXED,
@@ -234,15 +241,17 @@ RARE: Final = frozenset(
     }
 )
 """Requests that only a thorough run sends, because another one is without a clause of such a part."""
-MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, *REASONED, *MIXED})
+FROM_AN_ANSWER: Final = f"{REPEATED}{WITHOUT}{FIRST_QUESTION}"
+ONE_TURN: Final = f"{REPEATED}{WITHOUT}{EQUAL_TURN}"
+MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, FROM_AN_ANSWER, *REASONED, *MIXED})
 """Requests that not every model has a form for."""
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return the scenario; empty if the contract allows none of the whole requests.
 
-    Instructions between turns may be refused: not every model has a form for them. So may null next to calls, and parts
-    of several kinds in one request.
+    Instructions between turns may be refused: not every model has a form for them. So may null next to calls, an answer
+    before the first question, and parts of several kinds in one request.
     """
     requests = _Requests(contract)
     steps = tuple(step for name in WHOLE if name not in REASONED or requests.reasons for step in requests.steps(name))
@@ -283,7 +292,7 @@ class _Requests:
             without = self._write(name, part, [])
             step = f"{name}{WITHOUT}{part}"
             sent = {**(without or body), **ONE_TOKEN, **fields}
-            yield Step(step, body=sent, expect=expect, thorough=step in RARE)
+            yield Step(step, body=sent, expect="either" if step in MAYBE_REFUSED else expect, thorough=step in RARE)
 
     def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:
         """Return a request; None if the contract has no form for its media."""

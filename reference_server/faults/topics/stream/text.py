@@ -106,3 +106,20 @@ def whole_text_comes_again(frame: bytes, request: ServedRequest) -> Iterator[byt
             spare = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
             yield sse.encode(orjson.dumps({**spare, "choices": [again]}))
     yield frame
+
+
+def _drop_separators(text: str) -> str:
+    return re.sub("[\u0085\u2028\u2029]", "", text)
+
+
+@fault("separators-lost-in-streams", "chunk")
+def separators_lost(chunk: Json, _request: ServedRequest) -> None:
+    """Characters that separate lines in Unicode, such as U+2028, are lost in the texts and arguments of streams."""
+    for choice in chunk["choices"]:
+        delta = choice["delta"]
+        if _text(choice):
+            delta["content"] = _drop_separators(delta["content"])
+        for call in delta.get("tool_calls") or ():
+            function = call.get("function") or {}
+            if isinstance(function.get("arguments"), str):
+                function["arguments"] = _drop_separators(function["arguments"])
