@@ -74,12 +74,12 @@ def loading_methods() -> Mapping[str, Method]:
     body = body_of_1_kb()
 
     def ours() -> None:
-        for cached in (contracts.load_dialect, resolution.read, resolution.dialect_files):
+        for cached in (contracts.load_dialect, resolution.resolve_built_in, resolution.read, resolution.dialect_files):
             cached.cache_clear()
         Validator(contracts.load(DIALECT)).request_problems(body)
 
     def server() -> None:
-        for cached in (contracts.load_dialect, resolution.read, resolution.dialect_files):
+        for cached in (contracts.load_dialect, resolution.resolve_built_in, resolution.read, resolution.dialect_files):
             cached.cache_clear()
         loaded = contracts.load(DIALECT)
         Validator(loaded).refusals(BodyRequest(loaded.path, json.dumps(body).encode()))

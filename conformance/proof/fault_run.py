@@ -78,10 +78,18 @@ async def prepare_baseline(host: RunningFaultHost, dialect: str, depth: Depth = 
     return Baseline(contract, prepared.declaration, plan, validator, prepared.model, frozenset(), (), depth)
 
 
-async def measure_baseline(host: RunningFaultHost, dialect: str, depth: Depth = "thorough") -> Baseline:
-    """Judge the faultless server of a dialect."""
+async def measure_baseline(
+    host: RunningFaultHost, dialect: str, depth: Depth = "thorough", judged: Depth | None = None
+) -> Baseline:
+    """Judge the faultless server of a dialect.
+
+    depth: of the plan that faults are tested with. judged: of the plan that this server is judged with, if another one.
+    """
     baseline = await prepare_baseline(host, dialect, depth)
-    judgements, _ = await _judge(host, baseline, FAULTLESS, baseline.plan, FAULTLESS_DEADLINE_S)
+    plan = baseline.plan
+    if judged not in (None, depth):
+        plan = draft(baseline.contract, baseline.declaration, depth=judged)
+    judgements, _ = await _judge(host, baseline, FAULTLESS, plan, FAULTLESS_DEADLINE_S)
     errors = tuple(judgement.error for judgement in judgements if judgement.error)
     return replace(baseline, kills=frozenset(find_kills(judgements)), errors=errors)
 

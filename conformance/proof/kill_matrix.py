@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.proof.scenario_selection import SAMPLE_SIZE
@@ -44,6 +44,7 @@ class FaultRow:
     generated: the fault is made from a bound of a contract, not written by hand.
     benign: a variation that every document allows, for which no requirement may fail.
     shown_by: scenarios that are enough for all of these checks.
+    verified_by: the checks that must detect it when the row is verified, each with the scenario; if empty, all of them.
     others: how many other scenarios are sent next to them.
     flaky: which checks detect it depends on chance or on concurrent requests; `killers` are those that always did.
     findings: the violated requirements, without consequences of others; 0 if they were not counted.
@@ -57,9 +58,15 @@ class FaultRow:
     killers: Mapping[str, str]
     benign: bool = False
     shown_by: tuple[str, ...] = ()
+    verified_by: Mapping[str, str] = field(default_factory=dict)
     others: int = SAMPLE_SIZE
     flaky: bool = False
     findings: int = 0
+
+    @property
+    def verified_killers(self) -> dict[str, str]:
+        """Which of the checks must detect it when the row is verified, with their strengths."""
+        return {check: self.killers[check] for check in self.verified_by or self.killers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,7 @@ def to_data(matrix: KillMatrix) -> dict[str, Any]:
         | ({"benign": True} if row.benign else {})
         | ({"flaky": True} if row.flaky else {})
         | ({"shown_by": list(row.shown_by)} if row.shown_by else {})
+        | ({"verified_by": dict(sorted(row.verified_by.items()))} if row.verified_by else {})
         | ({"others": row.others} if row.others != SAMPLE_SIZE else {})
         for row in sorted(matrix.rows, key=lambda row: row.name)
     }
@@ -154,6 +162,7 @@ def read_rows(data: Mapping[str, Any]) -> tuple[FaultRow, ...]:
             row["killed_by"],
             row.get("benign", False),
             tuple(row.get("shown_by", ())),
+            row.get("verified_by", {}),
             row.get("others", SAMPLE_SIZE),
             row.get("flaky", False),
         )
@@ -195,11 +204,11 @@ def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     return differences
 
 
-def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    if field == "killed_by":
-        same = before.get("flaky", False) or before[field].items() & after[field].items()
-        return after.get("benign", False) or bool(same and _is_as_strong(before[field], after[field]))
-    return field in ("shown_by", "others", "flaky") or bool(before.get(field) == after[field])
+def _is_unchanged(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    if name == "killed_by":
+        same = before.get("flaky", False) or before[name].items() & after[name].items()
+        return after.get("benign", False) or bool(same and _is_as_strong(before[name], after[name]))
+    return name in ("shown_by", "verified_by", "others", "flaky") or bool(before.get(name) == after[name])
 
 
 def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:

@@ -5,22 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from conformance.errors import HarnessError
 from conformance.judge.check_registry import gather_checks
 from conformance.proof import fault_run
-from conformance.proof.kill import TIMING_CHECKS, strongest_by_check
-from conformance.proof.kill_matrix import FaultRow, KillMatrix, confirms, make_row, merge_rows
+from conformance.proof.fault_trial import TrialResult, discover, find_verified, plan_trials, strongest, verify
+from conformance.proof.kill import TIMING_CHECKS
+from conformance.proof.kill_matrix import FaultRow, KillMatrix, make_row, merge_rows
 from conformance.proof.kill_table import EXCUSED
-from conformance.proof.scenario_selection import (
-    ALL,
-    CROWD,
-    SAMPLE_SIZE,
-    find_all,
-    find_sufficient,
-    select_known,
-)
+from conformance.proof.scenario_selection import choose_verified, find_detections
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -29,14 +22,10 @@ if TYPE_CHECKING:
     from conformance.plan.depth import Depth
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.fault_run import Baseline
+    from conformance.proof.fault_trial import FaultTrial
     from conformance.proof.kill import Kill
 
 CONCURRENT_FAULTS = 4  # the engine batches their tokens
-MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
-SEVERAL_TIMES = 3
-"""In how many scenarios each check detects a fault that does not show in one of them every time."""
-VARIATION_SAMPLE_SIZES = (24, 8)
-"""Scenarios of a variation in its first dialect and in the other one, unless all are tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +46,6 @@ class MutationResult:
         return self.matrix.holds and not self.false_positives
 
 
-@dataclass(frozen=True, slots=True)
-class FaultTrial:
-    """A fault and the dialect in which it is tested. `is_first` is false for a variation's second dialect."""
-
-    fault: HostedFault
-    dialect: str
-    is_first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """The result of testing a fault in a dialect. `shown_by`, `others` and `flaky` are those of the row of the matrix.
-
-    is_stale: whether the scenarios of an earlier run no longer show the fault as they did.
-    """
-
-    kills: frozenset[Kill]
-    killers: Mapping[str, str]
-    shown_by: tuple[str, ...]
-    others: int = SAMPLE_SIZE
-    flaky: bool = False
-    is_stale: bool = False
-
-
 async def run_faults(
     host: RunningFaultHost,
     faults: Sequence[HostedFault],
@@ -90,6 +55,7 @@ async def run_faults(
     complete: bool,
     known_rows: Mapping[str, FaultRow],
     once: bool = False,
+    sparing: bool = False,
     depth: Depth = "thorough",
 ) -> MutationResult:
     """Test each fault in the first of these dialects that has it, and each variation also in one of the others.
@@ -98,6 +64,8 @@ async def run_faults(
     known_rows: rows that are verified with the scenarios that showed the fault; a fault without such a row is tested
         with all scenarios, and those that are enough to repeat the result are found.
     once: test each fault once, and do not look for scenarios that repeat the result, which is then not stored.
+    sparing: judge the faultless servers with standard plans, and known rows by the checks that verify them. Otherwise
+        these checks are chosen.
     depth: how much of a plan is sent; the kill matrix is about thorough runs.
     on_progress: called with a line of text after each step.
     """
@@ -108,7 +76,7 @@ async def run_faults(
     async def measure(name: str) -> Baseline:
         async with free:
             on_progress(f"judging the faultless server in {name}")
-            return await fault_run.measure_baseline(host, name, depth)
+            return await fault_run.measure_baseline(host, name, depth, "standard" if sparing else depth)
 
     wanted = [name for name in dialects if complete or any(trial.dialect == name for trial in trials)]
     baselines = dict(zip(wanted, await asyncio.gather(*map(measure, wanted)), strict=True))
@@ -124,11 +92,11 @@ async def run_faults(
                 known = known_rows.get(trial.fault.name)
                 if once:
                     kills = await fault_run.run_fault(host, baselines[trial.dialect], trial.fault, explain=True)
-                    result = TrialResult(kills, _strongest(kills, trial.fault), ())
+                    result = TrialResult(kills, strongest(kills, trial.fault), ())
                 elif known is None:
-                    result = await _discover(host, baselines[trial.dialect], trial.fault)
+                    result = await discover(host, baselines[trial.dialect], trial.fault)
                 else:
-                    result = await _verify(host, baselines[trial.dialect], trial, known)
+                    result = await verify(host, baselines[trial.dialect], trial, known, sparing=sparing)
             except HarnessError as error:  # an internal error of a check, which is reported with the false positives
                 false_positives.append(str(error))
                 result = TrialResult(frozenset(), {}, ())
@@ -151,83 +119,49 @@ async def run_faults(
         if once:
             row = replace(row, findings=len({kill.requirement for kill in result.kills if kill.is_finding}))
         rows[name] = merge_rows(rows[name], row) if name in rows else row
+    if not (once or sparing):
+        tested = dict(zip(trials, results, strict=True))
+        rows |= await _choose_verified(host, tested, baselines, rows, free, on_progress)
     stale = tuple(trial.fault.name for trial, result in zip(trials, results, strict=True) if result.is_stale)
     matrix = make_matrix(tuple(rows.values()), complete=complete)
     return MutationResult(matrix, tuple(false_positives), tuple(baselines), stale)
 
 
-async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial, known: FaultRow) -> TrialResult:
-    """Test a fault with the scenarios that showed it before and a sample of others, until the result is the same.
+async def _choose_verified(
+    host: RunningFaultHost,
+    results: Mapping[FaultTrial, TrialResult],
+    baselines: Mapping[str, Baseline],
+    rows: Mapping[str, FaultRow],
+    free: asyncio.Semaphore,
+    on_progress: Callable[[str], None],
+) -> dict[str, FaultRow]:
+    """Return the rows of faults that are verified by a part of their checks and scenarios."""
+    detections, places = {}, {}
+    for trial, result in results.items():
+        fault, baseline = trial.fault, baselines[trial.dialect]
+        if not fault.benign and not result.flaky:
+            requests = {scenario.id: len(scenario.steps) for scenario in baseline.plan.scenarios}
+            detections[fault.name] = find_detections(result.kills, result.killers, result.shown_by, requests)
+            places[fault.name] = (baseline, fault)
 
-    If it never is, the fault is tested with all scenarios: a scenario may have been renamed or divided.
-    """
-    fault = trial.fault
-    sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else known.others
-    select = select_known(fault.name, known.shown_by, sample_size)
-    kills: frozenset[Kill] = frozenset()
-    for _ in range(MAX_TRIES):
-        new = await fault_run.run_fault(host, baseline, fault, select)
-        kills = kills | new if known.flaky else new
-        killers = _strongest(kills, fault)
-        if fault.benign or confirms(known, killers):  # a false positive is not retried
-            return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)
-    return replace(await _discover(host, baseline, fault), is_stale=True)
+    async def complete(name: str, checks: Mapping[str, str]) -> FaultRow:
+        async with free:
+            on_progress(f"choosing the checks that verify {name}")
+            verified = await find_verified(host, *places[name], rows[name], checks)
+        return replace(rows[name], verified_by=verified)
 
-
-async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFault) -> TrialResult:
-    """Test a fault with all scenarios, then find few scenarios that repeat the result.
-
-    If no part repeats it, the fault is flaky, and only the checks that detect it every time count.
-    """
-    kills = await fault_run.run_fault(host, baseline, fault)
-    killers = _strongest(kills, fault)
-    if fault.benign:
-        return TrialResult(kills, killers, find_sufficient(kills, killers))
-    sufficient, several = (find_sufficient(kills, killers, times) for times in (1, SEVERAL_TIMES))
-    every = find_all(kills, killers)
-    always = killers
-    for shown_by, others in ((sufficient, SAMPLE_SIZE), (several, SAMPLE_SIZE), (every, SAMPLE_SIZE)):
-        repeated = await _repeat(host, baseline, fault, shown_by, others)
-        always = _intersect(always, repeated)
-        if repeated == killers and not fault.flaky:
-            return TrialResult(kills, killers, shown_by, flaky=fault.timeout_s is not None)
-    if always:
-        return TrialResult(kills, always, several, flaky=True)
-    for shown_by, others in ((every, CROWD), ((ALL,), SAMPLE_SIZE)):
-        always = _intersect(killers, await _repeat(host, baseline, fault, shown_by, others))
-        if always:
-            break
-    return TrialResult(kills, always, shown_by, others, flaky=bool(killers))
-
-
-async def _repeat(
-    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, shown_by: tuple[str, ...], others: int
-) -> dict[str, str]:
-    kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by, others))
-    return _strongest(kills, fault)
-
-
-def _strongest(kills: Collection[Kill], fault: HostedFault) -> dict[str, str]:
-    return strongest_by_check(kills, timed=fault.timeout_s is not None)
-
-
-def _intersect(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    """Return the checks that detect a fault with the same strength both times."""
-    return {check: strength for check, strength in first.items() if second.get(check) == strength}
+    chosen = {
+        name: checks
+        for name, checks in choose_verified(detections).items()
+        if set(checks.values()) != set(rows[name].shown_by)
+    }
+    completed = await asyncio.gather(*(complete(name, checks) for name, checks in chosen.items()))
+    return dict(zip(chosen, completed, strict=True))
 
 
 def make_matrix(rows: tuple[FaultRow, ...], *, complete: bool) -> KillMatrix:
     """Make a matrix of these rows. Unless it is complete, checks may detect nothing."""
     return KillMatrix(rows, tuple(sorted(gather_checks())) if complete else (), EXCUSED if complete else {})
-
-
-def plan_trials(fault: HostedFault, dialects: Sequence[str]) -> list[FaultTrial]:
-    """Return the dialects in which a fault is tested: the first that has it; for a variation also another one."""
-    first, *others = [name for name in dialects if name in fault.dialects]
-    trials = [FaultTrial(fault, first, is_first=True)]
-    if fault.benign and others:
-        trials.append(FaultTrial(fault, others[crc32(fault.name.encode()) % len(others)], is_first=False))
-    return trials
 
 
 def _find_false_positives(server: str, kills: Collection[Kill], *, timed: bool) -> list[str]:

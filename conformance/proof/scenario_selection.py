@@ -1,14 +1,16 @@
 """Select the scenarios that a fault is tested with. Pure.
 
 When a row of the kill table is written, the fault is tested with all scenarios that can show it. When the row is
-verified, it is tested with the scenarios that showed it to every check that detects it, and with a sample of the
-others. The sample differs between faults but is the same in every run; it finds new false positives.
+verified, it is tested with the scenarios that showed it to its strongest check and to checks that few faults show, and
+with a sample of the others. The sample differs between faults but is the same in every run; it finds new false
+positives.
 """
 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,6 +24,18 @@ ALL: Final = "*"  # stands for all scenarios if no part of them is enough
 SAMPLE_SIZE: Final = 1
 CROWD: Final = 150
 """Size of the sample next to scenarios that show a fault only among many other requests."""
+STRONGEST_FIRST: Final = "MSo"
+FAULTS_OF_A_CHECK: Final = 2
+"""By how many faults each check is verified, if it detects as many."""
+
+
+class Detection(NamedTuple):
+    """A scenario in which a check detects a fault with this strength, and how many requests the scenario has."""
+
+    check: str
+    strength: str
+    scenario: str
+    requests: int
 
 
 def select_all(scenarios: Sequence[Scenario]) -> frozenset[str]:
@@ -67,3 +81,49 @@ def find_sufficient(kills: Collection[Kill], killers: Mapping[str, str], times: 
 def find_all(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
     """Return every scenario in which one of these checks detects the fault."""
     return tuple(sorted({name for kill in kills if kill.check in killers for name in kill.scenarios}))
+
+
+def find_detections(
+    kills: Collection[Kill], killers: Mapping[str, str], shown_by: Collection[str], requests: Mapping[str, int]
+) -> list[Detection]:
+    """Return by which of these checks a fault is detected in which of these scenarios, the best to repeat first.
+
+    requests: how many each scenario has.
+    """
+    detections = {
+        Detection(kill.check, kill.strength, scenario, requests.get(scenario, 0))
+        for kill in kills
+        if killers.get(kill.check) == kill.strength
+        for scenario in kill.scenarios
+        if scenario in shown_by
+    }
+    return sorted(
+        detections, key=lambda item: (STRONGEST_FIRST.index(item.strength), item.requests, item.scenario, item.check)
+    )
+
+
+def choose_verified(detections: Mapping[str, Sequence[Detection]]) -> dict[str, dict[str, str]]:
+    """Choose for each fault the checks that verify it, each with a scenario in which it detects the fault.
+
+    These are the strongest check of the fault, all others of the same scenario, and then as many more faults for each
+    check as `FAULTS_OF_A_CHECK` asks for, those with the fewest additional requests first.
+    """
+    chosen: dict[str, dict[str, str]] = {}
+    counts: Counter[str] = Counter()
+
+    def add(fault: str, scenario: str) -> None:
+        verified = chosen.setdefault(fault, {})
+        new = {item.check for item in detections[fault] if item.scenario == scenario} - verified.keys()
+        verified.update(dict.fromkeys(sorted(new), scenario))
+        counts.update(new)
+
+    for fault, items in detections.items():
+        if items:
+            add(fault, items[0].scenario)
+    others = sorted(
+        (item.check, item.requests, fault, item.scenario) for fault, items in detections.items() for item in items
+    )
+    for check, _, fault, scenario in others:
+        if counts[check] < FAULTS_OF_A_CHECK and check not in chosen[fault]:
+            add(fault, scenario)
+    return chosen

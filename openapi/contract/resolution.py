@@ -82,8 +82,15 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     if is_path(dialect):
         return resolve_file(Path(dialect).resolve(), _within=_within)
     _refuse_cycle(dialect, _within)
+    within = tuple(name for name in _within if not is_path(name))  # no dialect of this package extends an outside file
+    return copy_tree(resolve_built_in(dialect, within))
+
+
+@cache
+def resolve_built_in(dialect: str, within: tuple[str, ...]) -> Tree:
+    """Return the tree of a dialect of this package by its id, which every file that extends it shares: copy it."""
     path = dialect_files()[dialect]
-    return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
+    return _resolve_tree(read(path), f"openapi/{path}", (*within, dialect))
 
 
 def resolve_file(path: Path, *, _within: tuple[str, ...] = ()) -> Tree:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.plan.expected_cost import estimate_cost
 from conformance.proof import fault_run
+from conformance.proof.fault_trial import plan_trials
 from conformance.proof.kill import strongest_by_check
-from conformance.proof.mutation_testing import CONCURRENT_FAULTS, plan_trials
+from conformance.proof.mutation_testing import CONCURRENT_FAULTS
 from conformance.proof.scenario_selection import select_all, select_known
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError, UsageError
-from conformance.proof.mutation_testing import CONCURRENT_FAULTS, FaultTrial
+from conformance.proof.mutation_testing import CONCURRENT_FAULTS
 from conformance.record import BudgetLimits
 from conformance.report.writers.cause_groups import list_problems
 from conformance.run.session.options import RunOptions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.proof.fault_host import RunningFaultHost
+    from conformance.proof.fault_trial import FaultTrial
 
 DEADLINE_S = 60.0  # for one exchange
 

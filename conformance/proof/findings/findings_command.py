@@ -13,9 +13,9 @@ import click
 from conformance.errors import UsageError
 from conformance.proof.exit_codes import exit_on_errors
 from conformance.proof.fault_host import list_dialects, start_fault_host
+from conformance.proof.fault_trial import plan_trials
 from conformance.proof.faults_command import of_origin
 from conformance.proof.findings.finding_run import list_findings, summarize
-from conformance.proof.mutation_testing import plan_trials
 from conformance.proof.progress import show_progress
 
 

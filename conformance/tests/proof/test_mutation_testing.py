@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
+from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from conformance.errors import HarnessError
 from conformance.proof import fault_run
 from conformance.proof.fault_host import HostedFault, RunningFaultHost
+from conformance.proof.fault_trial import FaultTrial, verify
 from conformance.proof.kill import Kill, strongest_by_check
 from conformance.proof.mutation_testing import run_faults
-from conformance.proof.scenario_selection import ALL, find_all, find_sufficient, select_all, select_known
+from conformance.proof.scenario_selection import (
+    ALL,
+    FAULTS_OF_A_CHECK,
+    Detection,
+    choose_verified,
+    find_all,
+    find_detections,
+    find_sufficient,
+    select_all,
+    select_known,
+)
 from conformance.scenario import Scenario
 from conformance.tests.proof.test_kill_matrix import fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from conformance.proof.fault_run import Baseline
+    from conformance.proof.scenario_selection import Selection
 
 
 def test_timing_checks_count_only_for_faults_that_affect_timing() -> None:
@@ -44,6 +60,69 @@ def test_few_scenarios_show_a_fault_to_every_check_that_detects_it() -> None:
     assert ("cuts", "plain") == find_sufficient(kills, killers)
     assert ("cuts", "greedy", "plain", "tools") == find_all(kills, killers)
     assert ("plain",) == find_sufficient(kills, {"topic.a": "M", "topic.b": "M"})
+
+
+def test_the_detections_of_a_fault_begin_with_the_strongest_check_and_the_fewest_requests() -> None:
+    kills = [
+        Kill("topic.a", "topic.a", "S", "", ("plain",)),
+        Kill("topic.b", "topic.b", "M", "", ("long", "plain", "sampled")),
+        Kill("topic.b", "topic.b.lax", "o", "", ("short",)),
+    ]
+    detections = find_detections(kills, {"topic.a": "S", "topic.b": "M"}, ("long", "plain"), {"long": 9, "plain": 2})
+    assert [("topic.b", "plain"), ("topic.b", "long"), ("topic.a", "plain")] == [
+        (item.check, item.scenario) for item in detections
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_fault_and_every_check_is_verified_by_a_scenario_that_shows_it(seed: int) -> None:
+    """Each fault by its strongest check, each check by as many faults as are asked for or as it detects."""
+    chance = Random(seed)
+
+    def detect() -> Detection:
+        number = chance.randrange(9)
+        return Detection(f"topic.{chance.choice('abcdefgh')}", "M", f"scenario-{number}", number)
+
+    drawn = {f"fault-{number}": {detect() for _ in range(chance.randint(1, 6))} for number in range(12)}
+    detections = {name: sorted(items, key=lambda item: item.requests) for name, items in drawn.items()}
+    chosen = choose_verified(detections)
+    shown = {(name, item.check, item.scenario) for name, items in detections.items() for item in items}
+    assert {(name, *pair) for name, checks in chosen.items() for pair in checks.items()} <= shown
+    assert [] == [name for name, items in detections.items() if items[0].check not in chosen[name]]
+    able = Counter(check for _, check in {(name, item.check) for name, items in drawn.items() for item in items})
+    verified = Counter(check for checks in chosen.values() for check in checks)
+    assert {check: min(FAULTS_OF_A_CHECK, number) for check, number in able.items()} == {
+        check: min(FAULTS_OF_A_CHECK, verified[check]) for check in able
+    }
+
+
+@pytest.mark.parametrize(
+    ("detections", "scenarios"),
+    [
+        (["M"], [{"plain"}]),
+        (["S", "M"], [{"plain"}, {"plain", "tools"}]),
+        ([" ", "M"], [{"plain"}, {"plain", "tools"}]),
+    ],
+)
+def test_a_sparing_run_sends_what_verifies_a_row_and_what_showed_it_only_if_that_is_not_enough(
+    monkeypatch: pytest.MonkeyPatch, detections: Sequence[str], scenarios: Sequence[set[str]]
+) -> None:
+    remaining, sent = iter(detections), []
+
+    async def run_fault(_host: object, _baseline: object, _fault: object, select: Selection) -> frozenset[Kill]:
+        sent.append(set(select([Scenario("plain", "", ()), Scenario("tools", "", ())])))
+        strength = next(remaining)
+        found = [Kill("topic.a", "topic.a", strength, "", ("plain",))] if strength != " " else []
+        return frozenset([*found, Kill("topic.b", "topic.b", "M", "", ("tools",))])
+
+    monkeypatch.setattr(fault_run, "run_fault", run_fault)
+    row = replace(fault("crowd", a="M", b="M"), shown_by=("plain", "tools"), verified_by={"topic.a": "plain"}, others=0)
+    hosted = HostedFault("crowd", "", (), (), (), None, "anywhere", False, None, False, ("mindie-2.3",))
+    trial = FaultTrial(hosted, "mindie-2.3", is_first=True)
+    host, baseline = cast("RunningFaultHost", None), cast("Baseline", None)
+    result = asyncio.run(verify(host, baseline, trial, row, sparing=True))
+    assert (scenarios, False) == (sent, result.is_stale)
+    assert {"topic.a": "M", "topic.b": "M"} == result.killers
 
 
 def test_a_known_fault_is_tested_with_its_scenarios_and_a_repeatable_sample_of_others() -> None:
@@ -79,8 +158,8 @@ def test_a_fault_is_tested_up_to_three_times_before_its_result_counts_as_changed
     done: list[str] = []
     progress: list[str] = []
 
-    async def measure_baseline(_host: RunningFaultHost, _dialect: str, _depth: str) -> object:
-        return SimpleNamespace(kills=(), errors=())
+    async def measure_baseline(_host: RunningFaultHost, _dialect: str, *_depths: str) -> object:
+        return SimpleNamespace(kills=(), errors=(), plan=SimpleNamespace(scenarios=()))
 
     async def run_fault(*_: object) -> frozenset[Kill]:
         done.append(next(remaining))
@@ -103,8 +182,8 @@ def test_a_fault_is_tested_up_to_three_times_before_its_result_counts_as_changed
 
 
 def test_a_run_ends_if_the_fault_host_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def measure_baseline(_host: RunningFaultHost, _dialect: str, _depth: str) -> object:
-        return SimpleNamespace(kills=(), errors=())
+    async def measure_baseline(_host: RunningFaultHost, _dialect: str, *_depths: str) -> object:
+        return SimpleNamespace(kills=(), errors=(), plan=SimpleNamespace(scenarios=()))
 
     async def run_fault(*_: object) -> frozenset[Kill]:
         return frozenset([Kill("topic.a", "topic.a", "M", "", ("plain",))])  # nothing answers

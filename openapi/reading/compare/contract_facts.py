@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import ABSENT, Keyword
@@ -41,7 +42,8 @@ class _Form:
     source: str
 
 
-def contract_facts(contract: Contract) -> dict[tuple[str, str], ContractFact]:
+@lru_cache(maxsize=16)
+def contract_facts(contract: Contract) -> Mapping[tuple[str, str], ContractFact]:
     """Return the facts of every parameter, field and element of a contract by (part, path), outermost first."""
     facts: dict[tuple[str, str], ContractFact] = {}
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from openapi.contract.contract import Contract, load_file
+from openapi.contract.tree.yaml_file import parse
 from openapi.importing.new_dialect import ImportOptions, import_source
 from openapi.importing.source import SourceFile
 from openapi.reading.compare.contract_facts import contract_facts
@@ -50,7 +49,7 @@ def imported(
         number += 1
         path = folder / f"acme{number}.yaml"
     path.write_text(written, encoding="utf-8")
-    return load_file(path), yaml.safe_load(written).get("todo", [])
+    return load_file(path), parse(written, str(path)).get("todo", [])
 
 
 def differences(one: Contract, other: Contract) -> Iterator[tuple[str, str, str, Any, Any]]:

@@ -36,6 +36,7 @@ def extended(text: str, base: str, monkeypatch: pytest.MonkeyPatch) -> Contract:
     own = {**yaml.safe_load(text), "id": "new", "aliases": [], "title": "New", "document": load(base).document.id}
     monkeypatch.setattr(resolution, "dialect_files", lambda: {**files, "new": "dialects/new.yaml"})
     monkeypatch.setattr(resolution, "read", lambda path: own if path == "dialects/new.yaml" else read(path))
+    monkeypatch.setattr(resolution, "resolve_built_in", resolution.resolve_built_in.__wrapped__)
     return build_contract(make_sources_absolute(resolution.resolve("new")))
 
 
