@@ -68,10 +68,11 @@ def models_are_in_another_member(app: ASGIApp, contract: Contract) -> App:
     return answer_matching(app, lambda scope: scope["path"] == contract.models_path, reply)
 
 
-@wrapping_fault("models-hidden-while-busy", flaky=True, applies_to=lambda contract: bool(contract.models_path))
-def models_are_hidden_while_busy(app: ASGIApp, contract: Contract) -> App:
-    """The list of models is empty while a chat request is processed."""
-    empty = CannedResponse(200, orjson.dumps({"object": "list", "data": []}))
+@wrapping_fault("models-fail-while-busy", flaky=True, applies_to=lambda contract: bool(contract.models_path))
+def models_fail_while_busy(app: ASGIApp, contract: Contract) -> App:
+    """The list of models gets a 500 while a chat request is processed."""
+    _, body = contract.errors.render("engine_failure", "no free worker")
+    failure = CannedResponse(500, orjson.dumps(body))
     processed: set[int] = set()
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,6 +85,6 @@ def models_are_hidden_while_busy(app: ASGIApp, contract: Contract) -> App:
                 processed.discard(id(scope))
         else:
             is_list = is_http and scope["path"] == contract.models_path
-            await (empty if is_list and processed else app)(scope, receive, send)
+            await (failure if is_list and processed else app)(scope, receive, send)
 
     return serve
