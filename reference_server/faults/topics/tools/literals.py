@@ -46,14 +46,18 @@ json_unpacked = _strings_fault(
 )
 
 
-def _numbers_fault(name: str, line: str, **parse: Callable[[str], Any]) -> Fault:
+def _numbers_fault(
+    name: str, line: str, *, parse_int: Callable[[str], int] = int, parse_float: Callable[[str], float] = float
+) -> Fault:
     """Make a fault that reads the numbers in the arguments of plain answers in another way."""
 
     def change(found: list[Json], _choice: Json) -> None:
         for call in found:
             text = call["function"].get("arguments") or ""
             if isinstance(read_json(text).value, dict):
-                call["function"]["arguments"] = json.dumps(json.loads(text, **parse), ensure_ascii=False)
+                call["function"]["arguments"] = json.dumps(
+                    json.loads(text, parse_int=parse_int, parse_float=parse_float), ensure_ascii=False
+                )
 
     return called(name, change, line, streamed=False, bugs=[200])
 
