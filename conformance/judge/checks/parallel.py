@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Step
 
 ALL = tuple(f"canary-{number}" for number in range(1, 7))
+NOT_IMPLEMENTED = 501
 MOST_EQUAL = 3
 """The number of equal texts of requests at the same time that chance does not explain."""
 CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
@@ -104,6 +105,15 @@ def good_requests_are_answered_beside_bad_ones(exchange: Exchange, _: Context) -
     """Valid requests are answered while invalid ones are refused at the same time."""
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and a complete answer", reason)
+
+
+@check("parallel.models-reached", on=in_scenario("mixed-parallel", "models-*"))
+def list_of_models_is_reached_beside_chat_requests(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request for the list of models does not fail while chat requests are processed: load balancers and clients ask
+    for it at any time. A server without such a list refuses it.
+    """
+    if exchange.status is None or (exchange.status >= 500 and exchange.status != NOT_IMPLEMENTED):
+        yield Finding("/status", "the list of models, or 4xx", summarize(exchange))
 
 
 @check("parallel.bad-ones-refused", on=in_scenario("mixed-parallel", "bad-*"))

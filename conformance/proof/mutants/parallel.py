@@ -60,6 +60,12 @@ def clients_wait_for_each_other(exchange: Exchange) -> Exchange:
     return replace(exchange, response=response)
 
 
+@mutant("parallel.models-reached", steps="models-meanwhile")
+def list_of_models_fails_beside_chat_requests(exchange: Exchange) -> Exchange:
+    """The list of models gets a 503 while chat requests are processed."""
+    return refuse(exchange, 503)
+
+
 @mutant("parallel.refusals-hurt-nobody")
 def good_request_breaks_beside_bad_ones(exchange: Exchange) -> Exchange:
     """A valid request gets a 500 while invalid ones are refused."""

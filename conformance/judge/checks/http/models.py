@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import status_of
-from conformance.judge.applicability import in_scenario, summarize
+from conformance.judge.applicability import either, in_scenario, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
 
+LISTED = either(in_scenario("models"), in_scenario("mixed-parallel", "models-*"))
 
-@check("http.models-listed", on=in_scenario("models"))
+
+@check("http.models-listed", on=LISTED)
 def models_are_listed(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """The list of models is valid against the description and names the model under test."""
+    """The list of models is valid against the description and names the model under test, also while the server answers
+    other requests.
+    """
     if status_of(exchange) != 200:
         yield Finding("/status", "200", summarize(exchange))
         return
@@ -28,7 +32,7 @@ def models_are_listed(exchange: Exchange, context: Context) -> Iterator[Finding]
         yield Finding("/data/*/id", context.model, f"{names}"[:120])
 
 
-@check("http.models-named-once", on=in_scenario("models"))
+@check("http.models-named-once", on=LISTED)
 def model_is_listed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The models that a server lists are objects with an id in `data`, and none of them twice."""
     answered = exchange.status == 200 and isinstance(exchange.json, dict) and not exchange.json_error

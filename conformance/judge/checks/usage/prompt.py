@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LEAST_CONTEXT = 256
 """Tokens. Prompts that count no more beyond a greater number have met the context of a small server."""
 SPARE_TOKENS = 4  # which the end of the shorter text may need alone
+LEAST_SHARE = 0.8  # of what the same JSON adds in another place: templates write JSON with other spaces and escapes
 LEAST_GROWTH = 0.85  # of what the same text added before: longer runs of it may need fewer tokens
 
 
@@ -111,6 +112,20 @@ def a_part_is_counted_as_its_text(exchanges: Mapping[str, Exchange], _: Context)
 def earlier_tool_calls_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An earlier tool call with much longer arguments adds to prompt_tokens: the arguments reach the model."""
     yield from _counts_more(exchanges, "answered", "answered-after-a-long-call")
+
+
+@relation("usage.long-calls-counted", over=("answered", "answered-after-a-long-call", "answered-at-length"))
+def long_calls_count_as_long_results(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same 2,900 characters of JSON add about as many prompt tokens as the arguments of an earlier call and as the
+    result of a tool, unless the prompt is refused: neither is cut without notice.
+    """
+    require_accepted(exchanges)
+    usual, *counts = (_prompt_tokens(exchange) for exchange in exchanges.values())
+    added = [count - usual for count in counts]
+    least = int(LEAST_SHARE * max(added))
+    for name, growth in zip(list(exchanges)[1:], added, strict=True):
+        if growth < least:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"at least {usual + least}", f"{usual + growth}")
 
 
 @relation("usage.prompt-counted-once", over=("single", "seeded-choices"), unmet=why_unanswered)

@@ -55,14 +55,17 @@ BESIDE_OTHERS: Final = (
 LINE_END: Final = "\n"
 FORECAST: Final = " ".join(
     f"At {hour} o'clock the sky over the old town is clear, with {hour + 9} degrees and a light wind from the west."
-    for hour in range(8, 18)
+    for hour in range(8, 19)
 )
+"""More than 1,024 characters, at which a server may cut a string."""
+PACKED: Final = (*(f"Box {number} stays at the desk." for number in range(1, 12)), FORECAST)
+"""The strings of a list, the last of which is long."""
 
 
 def _agent(clauses: Clauses) -> Body:
     """Return a conversation with an earlier call that ends with the results of two calls, with three tools."""
     place = dict(clauses.pick("later-result", ("place", "The desk next to the lift.")))
-    order = dict(clauses.pick("call", ("remark", "The blue one, not the red one, please.")))
+    packed = [*PACKED[:-1], clauses.add("call", PACKED[-1], "Take the blue one, not the red one, please.")]
     places = clauses.pick("enumeration", "the quiet side of the garden")
     child = dict(clauses.pick("nested", ("child", {"type": "string", "description": "Name of the youngest child"})))
     city = dict(clauses.pick("parameter", ("description", "Name of the city, as the guest writes it")))
@@ -88,7 +91,11 @@ def _agent(clauses: Clauses) -> Body:
                 "content": said,
                 "tool_calls": [
                     write_call("call00001", "get_weather", '{"city": "Rome"}'),
-                    write_call("call00002", "get_order", write_json({"number": "4711", **order})),
+                    write_call(
+                        "call00002",
+                        "get_order",
+                        write_json({"number": "4711", "order": {"paid": True, "packed": packed}}),
+                    ),
                 ],
             },
             write_result("call00001", clauses.add("result", FORECAST, "After six a heavy thunderstorm is likely.")),

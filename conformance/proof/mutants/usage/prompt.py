@@ -50,6 +50,12 @@ CALLS = _dropped_part(
 )
 
 
+@mutant("usage.long-calls-counted", steps="answered-after-a-long-call")
+def long_arguments_are_cut(exchange: Exchange) -> Exchange:
+    """The arguments of earlier calls are cut after some hundred characters."""
+    return add_tokens(exchange, prompt=-300)
+
+
 RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
 
 

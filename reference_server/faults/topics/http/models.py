@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.fault_middleware import is_chat_request
 from reference_server.faults.hooks import CannedResponse
 from reference_server.faults.http_gate import answer_matching
 
@@ -65,3 +66,25 @@ def models_are_in_another_member(app: ASGIApp, contract: Contract) -> App:
     """The list of models is in another field than `data`."""
     reply = CannedResponse(200, orjson.dumps({"object": "list", "items": [_model(contract.default_model)]}))
     return answer_matching(app, lambda scope: scope["path"] == contract.models_path, reply)
+
+
+@wrapping_fault("models-fail-while-busy", flaky=True, applies_to=lambda contract: bool(contract.models_path))
+def models_fail_while_busy(app: ASGIApp, contract: Contract) -> App:
+    """The list of models gets a 500 while a chat request is processed."""
+    _, body = contract.errors.render("engine_failure", "no free worker")
+    failure = CannedResponse(500, orjson.dumps(body))
+    processed: set[int] = set()
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        is_http = scope["type"] == "http"
+        if is_http and is_chat_request(scope, contract):
+            processed.add(id(scope))
+            try:
+                await app(scope, receive, send)
+            finally:
+                processed.discard(id(scope))
+        else:
+            is_list = is_http and scope["path"] == contract.models_path
+            await (failure if is_list and processed else app)(scope, receive, send)
+
+    return serve

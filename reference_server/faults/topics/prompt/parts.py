@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
+from openapi.stream.strict_json import read_json
 from reference_server.faults.blind.validity import GREETING, allows
 from reference_server.faults.decorators import has_parameters, hooked_fault
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 KEYWORDS: Final = frozenset({"description", "type", "properties", "required", "nullable"})
 VERY_LONG: Final = 12_000  # characters
 LONG_PART: Final = 5_000
+LONGEST_STRING: Final = 1_000
+LONGEST_ARGUMENTS: Final = 2_000
 HAS_TOOLS: Final = has_parameters("tools")
 
 
@@ -61,6 +66,40 @@ def _forget_arguments(request: ServedRequest) -> None:
                 call["function"]["arguments"] = "{}"
 
 
+def _calls(request: ServedRequest) -> list[Json]:
+    """Return the functions of earlier calls."""
+    calls = [call for message in _messages(request, "assistant") for call in message.get("tool_calls") or ()]
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
+    return [function for function in functions if isinstance(function, dict)]
+
+
+def _cut_strings(value: Any) -> Any:
+    """Return JSON whose strings have lost what follows their first 1,000 characters."""
+    if isinstance(value, dict):
+        return {name: _cut_strings(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_cut_strings(item) for item in value]
+    return value[:LONGEST_STRING] if isinstance(value, str) else value
+
+
+def _cut_arguments(request: ServedRequest) -> None:
+    for function in _calls(request):
+        reading = read_json(function.get("arguments") or "")
+        if not reading.error:
+            function["arguments"] = orjson.dumps(_cut_strings(reading.value)).decode()
+
+
+def _cut_results(request: ServedRequest) -> None:
+    for message in _messages(request, "tool"):
+        if isinstance(message.get("content"), str):
+            message["content"] = message["content"][:LONGEST_ARGUMENTS]
+
+
+def _name_one(request: ServedRequest) -> None:
+    for function in _calls(request):
+        function["name"] = "get_weather"
+
+
 def _keep_last_result(request: ServedRequest) -> None:
     for message in _messages(request, "tool")[:-1]:
         message["content"] = "done"
@@ -95,6 +134,17 @@ earlier_results_unread = _unread(
     "earlier-results-unread", "Of several results of tools only the last reaches the model.", _keep_last_result
 )
 
+long_arguments_cut = _unread(
+    "past-strings-end-early",
+    "The strings in arguments of earlier calls lose what follows their first 1,000 characters.",
+    _cut_arguments,
+)
+long_results_cut = _unread(
+    "past-results-end-early", "The results of tools lose what follows their first 2,000 characters.", _cut_results
+)
+names_of_calls_unread = _unread(
+    "names-of-past-calls-unread", "Each call of an earlier turn reaches the model as one of the same tool.", _name_one
+)
 first_results_of_ids_read = _unread(
     "ids-keep-their-first-result",
     "If a later call has the id of an earlier one, the result of the earlier one is read in its place.",

@@ -160,6 +160,23 @@ tuples_unread = unread(
     "form-tuples-ignored", "The elements of a list of fixed length are ignored in a response_format.", "prefixItems"
 )
 sets_unread = unread("form-sets-ignored", "uniqueItems is ignored in a response_format.", "uniqueItems")
+
+
+def _forget_references(request: ServedRequest) -> None:
+    schema = schema_of(request)
+    for name in ("$defs", "definitions"):
+        for part in _parts(schema.get(name)) if isinstance(schema, dict) else ():
+            part.pop("$ref", None)
+
+
+inner_references_unread = hooked_fault(
+    "form-inner-references-ignored",
+    "In a response_format, references from one definition to another stand for any value.",
+    request=_forget_references,
+    applies_to=has_forms,
+    declares=STRUCTURED,
+    bugs=[108],
+)
 unions_unread = unread("form-unions-ignored", "Alternatives are ignored in a response_format.", "anyOf", "oneOf")
 
 

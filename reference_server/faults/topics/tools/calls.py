@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.decorators import choice_fault, choices_of, fault, message_of, requires_check
+from reference_server.faults.decorators import (
+    choice_fault,
+    choices_of,
+    fault,
+    has_parameters,
+    message_of,
+    requires_check,
+)
 from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
@@ -176,6 +183,26 @@ calls_with_marks = called(
 )
 call_index_from_one = called(
     "call-index-from-one", _moved, "The index of the first streamed tool call is 1.", plain=False, bugs=[80]
+)
+
+
+def _takes_choices(contract: Contract) -> bool:
+    return calls(contract) and has_parameters("n")(contract) and "tools-without-choices" not in contract.rules
+
+
+def _move_by_choice(choice: Json, _request: ServedRequest) -> None:
+    for call in message_of(choice).get("tool_calls") or ():
+        if type(call.get("index")) is int:
+            call["index"] += choice.get("index") or 0
+
+
+call_index_by_choice = choice_fault(
+    "call-index-by-choice",
+    _move_by_choice,
+    "In a stream, the calls of a choice are numbered from the index of the choice on.",
+    plain=False,
+    applies_to=_takes_choices,
+    bugs=[80],
 )
 
 

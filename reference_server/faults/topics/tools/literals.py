@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import CannedResponse, Json, ServedRequest
 
 MOST_TOOLS: Final = 12
+FEW_DIGITS: Final = 8
 
 
 def _strings_fault(name: str, edit: Callable[[str], Any], line: str, bugs: list[int]) -> Fault:
@@ -41,6 +43,51 @@ json_unpacked = _strings_fault(
     lambda text: found if isinstance(found := read_json(text).value, (dict, list)) else text,
     "Strings in arguments that are JSON become objects or lists.",
     [201],
+)
+
+
+def _numbers_fault(
+    name: str, line: str, *, parse_int: Callable[[str], int] = int, parse_float: Callable[[str], float] = float
+) -> Fault:
+    """Make a fault that reads the numbers in the arguments of plain answers in another way."""
+
+    def change(found: list[Json], _choice: Json) -> None:
+        for call in found:
+            text = call["function"].get("arguments") or ""
+            if isinstance(read_json(text).value, dict):
+                call["function"]["arguments"] = json.dumps(
+                    json.loads(text, parse_int=parse_int, parse_float=parse_float), ensure_ascii=False
+                )
+
+    return called(name, change, line, streamed=False, bugs=[200])
+
+
+integers_rounded = _numbers_fault(
+    "call-integers-rounded",
+    "Integers in arguments are read as doubles, and written without a fraction.",
+    parse_int=lambda digits: int(float(digits)),
+)
+decimals_rounded = _numbers_fault(
+    "call-decimals-rounded",
+    "Decimals in arguments are rounded to eight digits.",
+    parse_float=lambda digits: float(f"{float(digits):.{FEW_DIGITS}g}"),
+)
+
+
+def _drop_empty(found: list[Json], _choice: Json) -> None:
+    for call in found:
+        value = read_json(call["function"].get("arguments") or "").value
+        if isinstance(value, dict):
+            kept = {key: item for key, item in value.items() if item not in ([], {})}
+            call["function"]["arguments"] = json.dumps(kept, ensure_ascii=False)
+
+
+empty_values_lost = called(
+    "call-empty-values-lost",
+    _drop_empty,
+    "Empty lists and objects in the arguments of plain answers are left out.",
+    streamed=False,
+    bugs=[200],
 )
 
 
