@@ -1,6 +1,6 @@
 """Check every kind of HTML page that chatproof writes with axe-core, in Chromium.
 
-The argument is the npm package, pinned: `python lint/accessibility.py axe-core@4.14.1`. Needs npm, playwright, Chromium.
+The argument is the npm package, pinned: `python lint/accessibility.py axe-core@4.14.1`. Needs npm and Chromium.
 Exits with 1 if a page has a violation, light or dark, on a narrow or a wide screen, with its parts closed or open.
 """
 
