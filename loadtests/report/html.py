@@ -24,8 +24,9 @@ main{--dim:color-mix(in srgb,currentColor 65%,transparent);--grid:color-mix(in s
 h1{font-size:1.4rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.3rem 0}
 .dim{color:var(--dim)}a{color:inherit}.verdict{font-weight:600}.met{color:var(--s2)}.missed{color:var(--s1)}
 .table{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th{font-weight:400}thead th{font-weight:600}
 th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
-th:first-child,td:first-child,.text{text-align:left}.text{white-space:normal;overflow-wrap:anywhere;min-width:14rem}
+th:first-child,.text{text-align:left}.text{white-space:normal;overflow-wrap:anywhere;min-width:14rem}
 .charts{display:grid;margin-top:1.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:1rem}
 figure{margin:0}figcaption{font-weight:600}svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;
 fill:var(--dim)}.tick,.title{text-anchor:middle}.label{text-anchor:end}.grid{stroke:var(--grid);stroke-width:.5}
@@ -86,8 +87,8 @@ def _render_verdicts(results: dict[str, Any]) -> str:
         for objective in results["objectives"]
     ]
     notes = [("in doubt" if doubt["invalid"] else "note", doubt["text"]) for doubt in results["doubts"]]
-    return _render_table("Objectives", ("objective", "measured", ""), rows) + _render_table(
-        "Measurement", ("", ""), notes, wrap=True
+    return _render_table("Objectives", ("objective", "measured", "result"), rows) + _render_table(
+        "Measurement", ("kind", "note"), notes, wrap=True
     )
 
 
@@ -103,7 +104,7 @@ def _render_latencies(results: dict[str, Any]) -> str:
         for name, row in results["latencies_ms"].items()
     ]
     return _render_table(
-        "Latencies, ms", ("", "count", "mean", *(f"p{percentile}" for percentile in PERCENTILES), "max"), rows
+        "Latencies, ms", ("latency", "count", "mean", *(f"p{percentile}" for percentile in PERCENTILES), "max"), rows
     )
 
 
@@ -201,19 +202,24 @@ def _render_definitions(results: dict[str, Any]) -> str:
 
 
 def _render_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: bool = False) -> str:
-    """Return a table with a heading, or nothing without rows. wrap: the last column has long texts."""
+    """Return a table with a heading, or nothing without rows. wrap: the last column has long texts.
+
+    The keyboard can scroll a table that is wider than the screen.
+    """
     if not rows:
         return ""
 
-    def line(tag: str, cells: Sequence[str]) -> str:
-        kinds = ["" for _ in cells[:-1]] + [' class="text"' if wrap else ""]
-        inner = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
-        return f"<tr>{''.join(inner)}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
+    kinds = ["" for _ in heads[:-1]] + [' class="text"' if wrap else ""]
+    head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in zip(kinds, heads, strict=True))
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds[1:], row[1:], strict=True))
+        + "</tr>"
+        for row in rows
+    )
     return (
-        f'<h2>{escape(title)}</h2><div class="table"><table><thead>{line("th", heads)}</thead><tbody>{body}</tbody>'
-        "</table></div>"
+        f'<h2>{escape(title)}</h2><div class="table" tabindex="0" role="group" aria-label="{escape(title)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

@@ -24,21 +24,22 @@ MEANINGS: Final[dict[LineKind, str]] = {
     "unmapped": "not mapped",
 }
 STYLE: Final = """
-:root{color-scheme:light dark;--line:#8883;--judged:#2e7d32;--schema:#1565c0;--excluded:#a15c00;--prose:#888a;--unmapped:#c62828}
-body{font:14px/1.5 system-ui,sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem}
+:root{color-scheme:light dark;background:Canvas;color:CanvasText;--line:#8883;--judged:#2e7d32;--schema:#1565c0;--excluded:#a15c00;--prose:#666;--unmapped:#c62828}
+body{font:14px/1.5 system-ui,sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 h1{font-size:1.4rem;margin:0}
 table{border-collapse:collapse;width:100%;table-layout:fixed}
-td{vertical-align:top;border-bottom:1px solid var(--line);padding:.25rem .6rem;overflow-wrap:anywhere}
-td:first-child{width:4.5rem;text-align:right;font:12px/1.8 ui-monospace,monospace;border-left:4px solid}
-td:nth-child(2){width:42%;font:12.5px/1.6 ui-monospace,monospace;white-space:pre-wrap}
+th,td{vertical-align:top;text-align:left;font-weight:400;border-bottom:1px solid var(--line);padding:.25rem .6rem}
+thead th{font-weight:600}th:first-child{width:4.5rem}th:nth-child(2){width:42%}
+tbody th{text-align:right;font:12px/1.8 ui-monospace,monospace;border-left:4px solid}
+td:nth-child(2){font:12.5px/1.6 ui-monospace,monospace;white-space:pre-wrap}
 p{margin:0 0 .3rem}small{opacity:.75}code{font:12px ui-monospace,monospace}b{font-weight:600}
 .key span{display:inline-block;margin-right:1.5rem}
-@media(prefers-color-scheme:dark){:root{--judged:#a5d6a7;--schema:#90caf9;--excluded:#ffcc80;--unmapped:#ff8a80}}
-td.judged{border-left-color:var(--judged)}.judged b{color:var(--judged)}
-td.schema{border-left-color:var(--schema)}.schema b{color:var(--schema)}
-td.excluded{border-left-color:var(--excluded)}.excluded b{color:var(--excluded)}
-td.prose{border-left-color:var(--prose)}.prose b{color:var(--prose)}
-td.unmapped{border-left-color:var(--unmapped)}.unmapped b{color:var(--unmapped)}
+@media(prefers-color-scheme:dark){:root{--judged:#a5d6a7;--schema:#90caf9;--excluded:#ffcc80;--prose:#aaa;--unmapped:#ff8a80}}
+th.judged{border-left-color:var(--judged)}.judged b{color:var(--judged)}
+th.schema{border-left-color:var(--schema)}.schema b{color:var(--schema)}
+th.excluded{border-left-color:var(--excluded)}.excluded b{color:var(--excluded)}
+th.prose{border-left-color:var(--prose)}.prose b{color:var(--prose)}
+th.unmapped{border-left-color:var(--unmapped)}.unmapped b{color:var(--unmapped)}
 """  # noqa: E501 - style sheets have long lines
 
 
@@ -71,13 +72,14 @@ def write_html(document: Document, passages: Sequence[TracedPassage], counts: Ma
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{escape(document.id)}: coverage</title><style>{STYLE}</style></head><body>",
+            f"<title>{escape(document.id)}: coverage</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{escape(document.product)}: {escape(document.title)}</h1>",
             f"<p>Document <code>{escape(document.id)}</code>, sha256 <code>{document.sha256}</code>. "
             "Each line of the page, the sentences that it states in our words, and what judges them.</p>",
-            f'<p class="key">{key}</p><table>',
+            f'<p class="key">{key}</p><table><thead><tr><th scope="col">line</th><th scope="col">text</th>'
+            '<th scope="col">sentences and what judges them</th></tr></thead><tbody>',
             *(_row(passage) for passage in passages),
-            "</table></body></html>",
+            "</tbody></table></main></body></html>",
         )
     )
 
@@ -87,7 +89,7 @@ def _row(passage: TracedPassage) -> str:
     covered = sentences or f'<p class="{passage.kind}"><b>{escape(passage.reason or "unmapped")}</b></p>'
     texts = "\n".join(escape(text) for text in passage.texts)
     return (
-        f'<tr id="line-{passage.lines[0]}"><td class="{passage.kind}">{passage.numbers}</td>'
+        f'<tr id="line-{passage.lines[0]}"><th scope="row" class="{passage.kind}">{passage.numbers}</th>'
         f"<td>{texts}</td><td>{covered}</td></tr>"
     )
 

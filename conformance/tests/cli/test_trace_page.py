@@ -84,7 +84,7 @@ def test_the_page_as_html_is_one_file_in_which_no_text_acts(
     html = write_html(load("ovms").document, passages, count_lines(passages))
     assert "default-src 'none'" in html
     assert "ends &lt;b&gt;\nwith [DONE]" in html
-    assert re.findall(r'<td class="(\w+)">([\d-]+)</td>', html) == [
+    assert re.findall(r'<th scope="row" class="(\w+)">([\d-]+)</th>', html) == [
         *(("schema", "1"), ("judged", "3-4"), ("excluded", "5"), ("prose", "6")),
     ]
     assert "src=" not in html

@@ -188,6 +188,25 @@ def test_a_page_of_two_thousand_exchanges_is_small(read_good: Callable[[str], Go
     assert len(page.write(content).encode()) < 8_000_000
 
 
+def test_summaries_contain_nothing_to_activate_and_what_scrolls_has_a_name_and_takes_the_focus(
+    read_good: Callable[[str], Good],
+) -> None:
+    written = page.write(results_with_failures(read_good("mindie-2.3")))
+    summaries = re.findall("<summary>(.*?)</summary>", written, re.DOTALL)
+    assert [] == [summary for summary in summaries if re.search("<(a|button|input|select) ", summary)]
+    read = Page(written)
+    landmarks = [given["aria-labelledby"] for tag, given in read.elements if tag == "section"]
+    assert len(landmarks) == len(set(landmarks))
+    groups = [given for _, given in read.elements if given.get("role") == "group"]
+    assert groups
+    assert [] == [given for given in groups if not (given.get("aria-label") or given.get("aria-labelledby"))]
+    scrolling = [given for tag, given in read.elements if given.get("class") == "wide" or (tag, given) == ("pre", {})]
+    assert scrolling
+    assert [] == [given for given in scrolling if given.get("tabindex") != "0"]
+    buttons = [given for _, given in read.elements if given.get("class") == "copy needs-script"]
+    assert [] == [given for given in buttons if not (given["aria-label"] or "").startswith("copy the command of ")]
+
+
 def browse(page: Path, anchor: str = "") -> str:
     """Open a page in Chromium, and return its document after the script has run."""
     profile = f"--user-data-dir={page.parent / 'profile'}"

@@ -38,6 +38,14 @@ def test_the_report_has_its_charts_and_no_script() -> None:
     assert [] == re.findall(r'(?:src|href)="', text)
 
 
+def test_tables_have_headers_with_a_scope_and_scroll_with_the_keyboard() -> None:
+    text = render_report(make_results([make_answer(at * 100, 5) for at in range(30)]))
+    headers = re.findall("<th([^>]*)>([^<]*)</th>", text)
+    assert headers
+    assert [] == [(given, name) for given, name in headers if "scope=" not in given or not name]
+    assert text.count("<table") == text.count('<div class="table" tabindex="0" role="group" aria-label="')
+
+
 def test_a_failed_request_is_drawn_as_failed_and_not_as_an_answer() -> None:
     text = render_report(make_results([make_answer(at * 100, 5, failure="connect") for at in range(30)]))
     chart = text[text.index("Requests per second over time") :]

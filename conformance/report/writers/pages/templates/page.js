@@ -11,7 +11,11 @@ function unfold(target) {
 function copy(button) {
   const command = button.parentElement.querySelector("pre.command");
   getSelection().selectAllChildren(command);
-  const done = () => { button.textContent = "copied"; };
+  const done = () => {
+    button.textContent = "copied";
+    byId("status").textContent = ""; // screen readers announce changes only
+    setTimeout(() => { byId("status").textContent = "copied"; }, 100);
+  };
   if (navigator.clipboard) navigator.clipboard.writeText(command.textContent).then(done, () => {});
   else if (document.execCommand("copy")) done();
 }
