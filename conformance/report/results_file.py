@@ -73,7 +73,7 @@ def _read_limited(path: Path) -> str:
         raise UsageError(f"{path}: too large: expected at most {MAX_BYTES} bytes{form}, as chatproof writes")
     largest = max(data, default=0)
     width = 4 if largest >= 0xF0 else 2 if largest >= 0xC4 else 1  # bytes that Python needs for each character
-    cost = len(data) * (2 + 2 * width)
+    cost = len(data) * (1 + width)  # the bytes and the text
     for token in _TOKEN.finditer(data):
         cost += 200 if token[1] else 350 if token[2] else 0
         if cost > MAX_COST:
