@@ -27,6 +27,7 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid file
 @click.command(name="build")
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=Path, file_okay=False),
     default=SPECS,
     help="Output folder. Default: openapi/specs.",

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from openapi.contract.contract import ContractError, describe_names, load
+from openapi.contract.contract import ContractError, load
 from openapi.description.reference_page import render_page
 from openapi.importing.new_dialect import ImportOptions, import_source
 from openapi.importing.source import read_source
@@ -20,9 +20,14 @@ USAGE_ERROR = 2  # exit code for invalid arguments or an invalid source
 
 @click.command(name="new")
 @click.argument("source")
-@click.option("--extends", metavar="DIALECT", help="Dialect that the new one extends, such as openai. Required.")
+@click.option(
+    "--extends",
+    metavar="DIALECT",
+    help="Dialect that the new one extends, such as openai. Default: the one that lacks the fewest parameters.",
+)
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write, as a whole and only if the source can be read. Default: stdout.",
 )
@@ -60,11 +65,8 @@ def new(
 ) -> None:
     """Write a dialect file from SOURCE: an OpenAPI description, a page of documentation, or the URL of a server.
 
-    For example: chatproof dialect new https://docs.acme.example/chat --extends openai --out acme.yaml
+    For example: chatproof dialect new https://docs.acme.example/chat --out acme.yaml
     """
-    if extends is None:
-        closest = "the dialect whose parameters are closest; for most vendors that is openai"
-        _stop(f"add --extends DIALECT: {closest}. It is {describe_names()}", out)
     try:
         options = ImportOptions(
             extends, datetime.now(tz=UTC).date(), name, title, vendor, url, path, sections, partial, quotes
@@ -79,7 +81,7 @@ def new(
 
 @click.command(name="docs")
 @click.argument("dialect")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: stdout.")
+@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: stdout.")
 def docs(dialect: str, out: Path | None) -> None:
     """Render the reference page of DIALECT, a name or a file, in Markdown."""
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.contract import ContractError, load
+from openapi.contract.contract import Contract, ContractError, load, names
 from openapi.importing.dialect_text import DialectHead, write_dialect
 from openapi.importing.interface_delta import InterfaceDelta
 from openapi.importing.openapi_interface import is_description, read_interface
@@ -22,11 +22,13 @@ from openapi.reading.pages.page import read_page
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import date
 
     from openapi.importing.source import SourceFile
 
+MOST_COMMON: Final = "openai"
+"""The dialect that most vendors resemble."""
 _BLOCK: Final = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<content>.*?)^(?P=fence)", re.MULTILINE | re.DOTALL)
 
 
@@ -34,12 +36,13 @@ _BLOCK: Final = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<content>.*?)^(?P
 class ImportOptions:
     """How to import: the dialect to extend, the identity of the new one, and the chat operation to choose.
 
+    extends: None for the built-in dialect that lacks the fewest parameters of the source.
     sections: words of the headings of a page below which parameters are read; empty for those about chat completions.
     partial: whether the source describes only what differs from the extended dialect, whose other parameters are kept.
     quotes: whether the file may contain words of the source: descriptions of defaults, and what is not understood.
     """
 
-    extends: str
+    extends: str | None
     retrieved: date
     id: str | None = None
     title: str | None = None
@@ -55,11 +58,13 @@ class ImportOptions:
 class ImportedDialect:
     """The text of a dialect file, and how much of the source is in it.
 
+    chosen: why this dialect is extended, if none was asked for.
     sentences: of the facts that the source states about parameters.
     prose: passages without a word that hints at a fact.
     """
 
     text: str
+    chosen: str
     parameters: int
     sentences: int
     todos: int
@@ -73,21 +78,23 @@ class ImportedDialect:
             format_quantity(self.sentences, "sentence"),
         )
         left = f"{format_quantity(self.todos, 'to-do')}, {format_quantity(self.prose, 'passage')} of prose"
-        return f"{parameters} and {sentences} understood, {left} without a hint of a fact"
+        return f"{self.chosen}{parameters} and {sentences} understood, {left} without a hint of a fact"
 
 
 def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect:
     """Return a dialect file. Raises ContractError, in one line, for a source that cannot be read."""
-    base = load(options.extends)
+    asked = load(options.extends) if options.extends is not None else None
     text = _decode(source)
     document = _find_description(text)
     if document is not None:
         interface = read_interface(document, source.name, options.path)
+        base = asked or _find_closest(interface.parameters)
         what = f"OpenAPI {document.get('openapi')}"
     else:
         rows = read_page(source.content, source.name, options.sections)
         whole, passages = read_parameter_sentences(rows, find_passages(text, options.sections))
         facts = read_facts(whole, strict=False)
+        base = asked or _find_closest({fact.path for fact in facts.facts if fact.part == "request"})
         answers = read_answers(text, rows, passages)
         interface = read_page_interface(facts, answers, base, options.title or find_title(text) or source.name, text)
         what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
@@ -103,11 +110,28 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
     head = DialectHead(comments, name, title, pin, base.name if base.is_built_in else base.location, options.quotes)
     return ImportedDialect(
         write_dialect(head, delta.tree, delta.sentences, delta.todos, interface.prose),
+        "" if asked else _explain_choice(base, interface.parameters),
         len(interface.parameters),
         len(delta.sentences),
         len(set(delta.todos)),
         len(set(interface.prose)),
     )
+
+
+def _find_closest(parameters: Collection[str]) -> Contract:
+    """Return the built-in dialect that lacks the fewest of these parameters; if several do, openai or the first one."""
+    contracts = [load(name) for name in sorted(set(names().values()), key=lambda name: (name != MOST_COMMON, name))]
+    return min(contracts, key=lambda contract: len(_list_lacking(contract, parameters)))
+
+
+def _list_lacking(contract: Contract, parameters: Collection[str]) -> list[str]:
+    return sorted({name for name in parameters if "." not in name and "[" not in name} - contract.parameters.keys())
+
+
+def _explain_choice(base: Contract, parameters: Collection[str]) -> str:
+    lacking = _list_lacking(base, parameters)
+    which = f"lacks only {', '.join(lacking)}" if lacking else "has all of its parameters"
+    return f"it extends {base.name}, which {which} (--extends chooses another dialect); "
 
 
 def _find_description(text: str) -> Mapping[str, Any] | None:

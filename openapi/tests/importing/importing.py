@@ -38,7 +38,7 @@ def description(parameters: dict[str, Any], *, version: str = "3.1.0", **others:
 
 
 def imported(
-    source: dict[str, Any] | str, folder: Path, name: str = "source.json", *, extends: str = OPTIONS.extends
+    source: dict[str, Any] | str, folder: Path, name: str = "source.json", *, extends: str | None = OPTIONS.extends
 ) -> tuple[Contract, list[str]]:
     """Import a source, and return the contract of the dialect file and its to-dos."""
     text = source if isinstance(source, str) else json.dumps(source)

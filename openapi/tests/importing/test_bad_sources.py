@@ -61,16 +61,15 @@ def test_a_bad_file_is_one_line_that_names_it(name: str, tmp_path: Path) -> None
 def test_an_import_that_fails_leaves_the_file_of_out_as_it_is_and_suggests_it(tmp_path: Path) -> None:
     (page := tmp_path / "page.md").write_text("| name | type |\n|---|---|\n| n | integer |\n")
     (out := tmp_path / "own.yaml").write_text("mine")
-    without, unknown = [str(page)], [str(page), "--extends", "nothing"]
-    for arguments in (without, unknown):
+    (empty := tmp_path / "empty.md").write_text("\n")
+    unknown = [str(page), "--extends", "nothing"]
+    for arguments in ([str(empty)], unknown):
         for more, hint in (([], True), (["--out", str(out)], False)):
             result = CliRunner().invoke(new, [*arguments, *more])
             assert (2, "", 1) == (result.exit_code, result.stdout, result.stderr.count("\n"))
             assert hint is ("--out FILE leaves a file as it is" in result.stderr)
     assert "mine" == out.read_text()
-    missing = CliRunner().invoke(new, without).stderr
-    assert "add --extends DIALECT: the dialect whose parameters are closest" in missing
-    assert ", openai" in missing
+    assert ", openai" in CliRunner().invoke(new, unknown).stderr
 
 
 def test_a_missing_file_and_an_unknown_dialect_are_one_line(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract.contract import ContractError, load_file
+from openapi.contract.contract import ContractError, load, load_file, names
 from openapi.contract.parameter import ABSENT
+from openapi.contract.tree.yaml_file import parse
+from openapi.description.description import describe
 from openapi.importing.new_dialect import import_source
 from openapi.importing.source import SourceFile
 from openapi.tests.importing.importing import OPTIONS, description, imported
@@ -17,6 +19,7 @@ from openapi.tests.importing.importing import OPTIONS, description, imported
 if TYPE_CHECKING:
     from pathlib import Path
 
+DIALECTS = sorted(set(names().values()))
 FORMS: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("3.0.3", {"type": "integer", "nullable": True, "minimum": 1}, {"type": "integer", "minimum": 1}, True),
     (
@@ -135,3 +138,20 @@ def test_a_default_of_null_needs_null(tmp_path: Path) -> None:
     contract, todos = imported(description({"seed": {"type": "integer", "default": None}}), tmp_path)
     assert contract.parameters["seed"].default is ABSENT
     assert [todo for todo in todos if "seed" in todo]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_description_of_a_dialect_extends_one_that_has_all_of_its_parameters(dialect: str, tmp_path: Path) -> None:
+    source = SourceFile("source.json", json.dumps(describe(load(dialect))).encode())
+    written = import_source(source, replace(OPTIONS, extends=None, id="own"))
+    path = tmp_path / "own.yaml"
+    path.write_text(written.text, encoding="utf-8")
+    parent = load(parse(written.text, str(path))["extends"])
+    assert load(dialect).parameters.keys() <= parent.parameters.keys()
+    assert f"it extends {parent.name}, which has all of its parameters" in written.summary
+
+
+def test_a_source_with_parameters_of_no_dialect_extends_openai_and_names_them() -> None:
+    source = SourceFile("source.json", json.dumps(description({"new": {"type": "integer"}})).encode())
+    written = import_source(source, replace(OPTIONS, extends=None))
+    assert "it extends openai, which lacks only new (--extends chooses another dialect); " in written.summary
