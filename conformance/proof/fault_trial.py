@@ -8,7 +8,7 @@ from zlib import crc32
 
 from conformance.proof import fault_run
 from conformance.proof.kill import strongest_by_check
-from conformance.proof.kill_matrix import confirms
+from conformance.proof.kill_matrix import confirms, confirms_in_part
 from conformance.proof.scenario_selection import ALL, CROWD, SAMPLE_SIZE, find_all, find_sufficient, select_known
 
 if TYPE_CHECKING:
@@ -66,17 +66,18 @@ async def verify(
 
     If it never is, the fault is tested with all scenarios: a scenario may have been renamed or divided.
 
-    sparing: try first whether the checks that the row is verified by still detect it.
+    sparing: one test is enough if the checks that the row is verified by still detect it, or without such checks one of
+        the row's.
     """
     fault = trial.fault
     kills: frozenset[Kill]
     sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else known.others
-    if sparing and known.verified_by:
-        select = select_known(fault.name, tuple(known.verified_by.values()), sample_size)
-        kills = await fault_run.run_fault(host, baseline, fault, select)
+    if sparing:
+        shown_by = tuple(known.verified_by.values()) or known.shown_by
+        kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by, sample_size))
         killers = strongest(kills, fault)
-        if known.verified_killers.items() <= killers.items():
-            return TrialResult(kills, killers, known.shown_by, known.others)
+        if fault.benign or confirms_in_part(known, killers):
+            return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)
     select = select_known(fault.name, known.shown_by, sample_size)
     kills = frozenset()
     for _ in range(MAX_TRIES):
@@ -129,7 +130,7 @@ async def find_verified(
     chosen: each check with its scenario.
     """
     repeated = await repeat(host, baseline, fault, tuple(set(chosen.values())), 0)
-    return chosen if replace(row, verified_by=chosen).verified_killers.items() <= repeated.items() else {}
+    return chosen if confirms_in_part(replace(row, verified_by=chosen), repeated) else {}
 
 
 def strongest(kills: Collection[Kill], fault: HostedFault) -> dict[str, str]:

@@ -63,11 +63,6 @@ class FaultRow:
     flaky: bool = False
     findings: int = 0
 
-    @property
-    def verified_killers(self) -> dict[str, str]:
-        """Which of the checks must detect it when the row is verified, with their strengths."""
-        return {check: self.killers[check] for check in self.verified_by or self.killers}
-
 
 @dataclass(frozen=True, slots=True)
 class KillMatrix:
@@ -206,14 +201,28 @@ def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 def _is_unchanged(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if name == "killed_by":
-        same = before.get("flaky", False) or before[name].items() & after[name].items()
-        return after.get("benign", False) or bool(same and _is_as_strong(before[name], after[name]))
+        flaky = before.get("flaky", False)
+        return after.get("benign", False) or _is_detected_in_part(before[name], after[name], flaky=flaky)
     return name in ("shown_by", "verified_by", "others", "flaky") or bool(before.get(name) == after[name])
 
 
 def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:
     """Return whether the checks that detected a fault still do; if it is flaky, any check of the same strength."""
     return _is_detected_as(before.killers, killers, flaky=before.flaky)
+
+
+def confirms_in_part(before: FaultRow, killers: Mapping[str, str]) -> bool:
+    """Return whether the checks by which a row is verified still detect the fault.
+
+    Without such checks one of the row's is enough, if the fault is detected as strongly; if it is flaky, any check.
+    """
+    if before.verified_by:
+        return {check: before.killers[check] for check in before.verified_by}.items() <= killers.items()
+    return _is_detected_in_part(before.killers, killers, flaky=before.flaky)
+
+
+def _is_detected_in_part(before: Mapping[str, str], after: Mapping[str, str], *, flaky: bool) -> bool:
+    return _is_as_strong(before, after) and (flaky or bool(before.items() & after.items()))
 
 
 def _is_detected_as(before: Mapping[str, str], after: Mapping[str, str], *, flaky: bool) -> bool:

@@ -133,7 +133,7 @@ def test_requests_that_expect_an_answer_ask_for_few_tokens(contract: Contract) -
     long = [
         f"{scenario.id}/{step.name}: {step.tokens}"
         for scenario, step in chats(scenarios(contract, every(contract)))
-        if step.tokens > 320
+        if step.tokens > 384
         and step.expect == "answer"
         and not fnmatchcase(scenario.id, "max_*tokens-*")
         and step.stop_after_events is None  # the client disconnects early
