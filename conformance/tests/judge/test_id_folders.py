@@ -52,6 +52,7 @@ SHOWN_ELSEWHERE = {
     *("cached-tokens-uncounted", "last-part-read", "later-results-dropped", "left-streams-stay-short"),
     *("stop-lost-beside-tools", "streams-cut-on-close", "text-of-the-stream-again", "texts-drift"),
     *("middle-of-prompts-dropped", "thoughts-told-by-later-choices", "echo-lost-beside-choices"),
+    *("past-results-end-early", "names-of-past-calls-unread"),  # which the number of prompt tokens shows
     "stop-lost-beside-a-beam-search",  # its first dialect does not allow both
 }
 """Faults that only checks of another folder detect, as what they break shows in other answers."""
