@@ -44,7 +44,7 @@ def findings(identity: str, exchanges: Mapping[str, Exchange]) -> list[str]:
         return []
 
 
-@pytest.mark.parametrize(("first", "last", "reported"), [(440, 452, True), (452, 452, False), (456, 452, False)])
+@pytest.mark.parametrize(("first", "last", "reported"), [(430, 452, True), (440, 452, False), (456, 452, False)])
 def test_words_that_are_lost_at_the_beginnings_of_messages_are_reported(
     first: int, last: int, *, reported: bool
 ) -> None:
