@@ -102,20 +102,20 @@ async def discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFaul
     every = find_all(kills, killers)
     always = killers
     for shown_by, others in ((sufficient, SAMPLE_SIZE), (several, SAMPLE_SIZE), (every, SAMPLE_SIZE)):
-        repeated = await repeat(host, baseline, fault, shown_by, others)
+        repeated = await _repeat(host, baseline, fault, shown_by, others)
         always = _intersect(always, repeated)
         if repeated == killers and not fault.flaky:
             return TrialResult(kills, killers, shown_by, flaky=fault.timeout_s is not None)
     if always:
         return TrialResult(kills, always, several, flaky=True)
     for shown_by, others in ((every, CROWD), ((ALL,), SAMPLE_SIZE)):
-        always = _intersect(killers, await repeat(host, baseline, fault, shown_by, others))
+        always = _intersect(killers, await _repeat(host, baseline, fault, shown_by, others))
         if always:
             break
     return TrialResult(kills, always, shown_by, others, flaky=bool(killers))
 
 
-async def repeat(
+async def _repeat(
     host: RunningFaultHost, baseline: Baseline, fault: HostedFault, shown_by: tuple[str, ...], others: int
 ) -> dict[str, str]:
     kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by, others))
@@ -129,7 +129,7 @@ async def find_verified(
 
     chosen: each check with its scenario.
     """
-    repeated = await repeat(host, baseline, fault, tuple(set(chosen.values())), 0)
+    repeated = await _repeat(host, baseline, fault, tuple(set(chosen.values())), 0)
     return chosen if confirms_in_part(replace(row, verified_by=chosen), repeated) else {}
 
 
