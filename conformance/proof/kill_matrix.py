@@ -25,8 +25,8 @@ requests with long answers.
 
 A check detects a fault if it has a finding that the faultless server does not cause. `*` marks a SHOULD, `°` a MAY,
 which is only observed. The page lists the checks that detected a fault when its row was written; one of them must
-detect it in every run, as strongly, and others may detect it too. Checks of timing count only for faults that affect timing. Which checks
-detect a fault marked `~` depends on chance or on concurrent requests: the page lists those that always detected it
+detect it in every run, as strongly, and others may detect it too. Checks of timing count only for faults that affect
+timing. Which checks detect a fault marked `~` depends on chance or on concurrent requests: the page lists those that always detected it
 when it was written, and in a later run some check of the same strength must detect it. Variations are allowed by every
 document: a MAY may be observed, but no MUST or SHOULD may be reported.
 """
@@ -44,7 +44,7 @@ class FaultRow:
     generated: the fault is made from a bound of a contract, not written by hand.
     benign: a variation that every document allows, for which no requirement may fail.
     shown_by: scenarios that are enough for all of these checks.
-    verified_by: the checks that must detect it when the row is verified, each with the scenario; if empty, any one.
+    verified_by: the checks that must detect it when the row is verified, with their scenarios; if empty, any one.
     others: how many other scenarios are sent next to them.
     flaky: which checks detect it depends on chance or on concurrent requests; `killers` are those that always did.
     findings: the violated requirements, without consequences of others; 0 if they were not counted.
