@@ -26,9 +26,9 @@ requests with long answers.
 A check detects a fault if it has a finding that the faultless server does not cause. `*` marks a SHOULD, `°` a MAY,
 which is only observed. The page lists the checks that detected a fault when its row was written; one of them must
 detect it in every run, as strongly, and others may detect it too. Checks of timing count only for faults that affect
-timing. Which checks detect a fault marked `~` depends on chance or on concurrent requests: the page lists those that always detected it
-when it was written, and in a later run some check of the same strength must detect it. Variations are allowed by every
-document: a MAY may be observed, but no MUST or SHOULD may be reported.
+timing. Which checks detect a fault marked `~` depends on chance or on concurrent requests: the page lists those that
+always detected it when it was written, and in a later run some check of the same strength must detect it. Variations
+are allowed by every document: a MAY may be observed, but no MUST or SHOULD may be reported.
 """
 
 DEPTHS: Final = """\
