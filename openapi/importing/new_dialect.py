@@ -94,7 +94,8 @@ def import_source(source: SourceFile, options: ImportOptions) -> ImportedDialect
         rows = read_page(source.content, source.name, options.sections)
         whole, passages = read_parameter_sentences(rows, find_passages(text, options.sections))
         facts = read_facts(whole, strict=False)
-        base = asked or _find_closest({fact.path for fact in facts.facts if fact.part == "request"})
+        stated = {fact.path for fact in facts.facts if fact.part == "request" and fact.supported}
+        base = asked or _find_closest(stated)
         answers = read_answers(text, rows, passages)
         interface = read_page_interface(facts, answers, base, options.title or find_title(text) or source.name, text)
         what = f"{facts.form}, {format_quantity(facts.rows, 'row')}, {cells_line(facts)}"
