@@ -101,13 +101,23 @@ def _read(response: HTTPResponse, limit_bytes: int) -> bytes | str:
     # Pages of its own: the allocator would keep those of a refused file for the thread that read it.
     with mmap.mmap(-1, limit_bytes + 1) as pages, memoryview(pages) as buffer:
         size = 0
-        while size <= limit_bytes and (count := response.readinto(buffer[size : size + PART_BYTES])):
+        while size <= limit_bytes and (count := _read_part(response, buffer[size : size + PART_BYTES])):
             size += count
         if size > limit_bytes:
             raise _too_large(limit_bytes)
         if response.length:  # the server closed the connection before the end
             raise MediaError("the answer of the URL is incomplete")
         return bytes(buffer[:size])
+
+
+def _read_part(response: HTTPResponse, part: memoryview) -> int:
+    """Read into a part of a buffer; return the number of bytes, 0 at the end."""
+    with part:
+        try:
+            return response.readinto(part)
+        except (OSError, HTTPException) as error:
+            # The frames of the traceback hold views of the buffer, which could not be closed.
+            raise error.with_traceback(None) from None
 
 
 def _abort(current: list[socket.socket]) -> None:

@@ -171,7 +171,7 @@ def test_a_server_that_answers_otherwise_is_judged_with_a_model_that_it_lists(an
 
 def test_a_run_without_any_completion_has_no_verdict() -> None:
     async def run(server: str) -> str:
-        options = RunOptions(url=server, dialect="mindie", only=("http.models-listed",))
+        options = RunOptions(url=server, dialect="mindie", only=("models",))
         outcome = await send(await prepare_server(options, None), None)
         return f"{outcome.report.verdict}: {outcome.report.exhausted}"
 

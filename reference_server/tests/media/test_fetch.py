@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 import threading
 import time
 from contextlib import suppress
@@ -71,6 +73,12 @@ class _MediaHost(BaseHTTPRequestHandler):
     def answer_short(self, _: str) -> None:
         self._send(200, {"Content-Length": "500"}, b"x" * 10)
 
+    def answer_reset(self, size: str) -> None:
+        """Reset the connection after the first byte."""
+        self._send(200, {"Content-Length": size}, b"x")
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
     def answer_slow(self, _: str) -> None:
         self.send_response(200)
         self.end_headers()
@@ -115,6 +123,7 @@ def test_a_file_within_the_limit_is_fetched(host: ThreadingHTTPServer, path: str
         ("missing/", "status 404"),
         ("packed/", "compressed"),
         ("short/", "incomplete|IncompleteRead"),
+        ("reset/500", "cannot be fetched .ConnectionResetError."),
         ("again/", "redirected more than 3 times"),
         ("to/http://127.0.0.2/", "not one that the operator allows"),
         ("to/http://[::1]/", "not one that the operator allows"),
