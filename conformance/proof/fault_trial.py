@@ -67,7 +67,8 @@ async def verify(
     If it never is, the fault is tested with all scenarios: a scenario may have been renamed or divided.
 
     sparing: one test is enough if the checks that the row is verified by still detect it, or without such checks one of
-        the row's.
+        the row's. Otherwise, as the row is written again, it is also enough if a part of its checks still detect it as
+        strongly.
     """
     fault = trial.fault
     kills: frozenset[Kill]
@@ -86,6 +87,8 @@ async def verify(
         killers = strongest(kills, fault)
         if fault.benign or confirms(known, killers):  # a false positive is not retried
             return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)
+    if not sparing and confirms_in_part(replace(known, verified_by={}), killers):  # the row then lists what is left
+        return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)
     return replace(await discover(host, baseline, fault), is_stale=True)
 
 

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from conformance.run.calls import ServerUnderTest
     from conformance.scenario import Scenario, Step
 
-BUSY: Final = (429, 503)
+TOO_MANY: Final = 429
+BUSY: Final = (TOO_MANY, 503)
 """Statuses with which a server may ask to wait. Such an answer is not judged while the request can be repeated."""
 MOST_RETRIES: Final = 3
 LONGEST_WAIT_S: Final = 20.0
+MOST_TOKENS: Final = 64
+"""Of the answer to a request that is sent again to find out whether the server limits the rate."""
 
 
 class Sender:
@@ -31,11 +34,15 @@ class Sender:
         self._record = record
         self._id_prefix = id_prefix
         self._budget = BudgetController(limits, record)
+        self._answered: tuple[Scenario, Step] | None = None
+        self._limits_rate = False
+        self._blames_rate = False
 
     async def send(self, scenario: Scenario, step: Step, stop: str | list[str] | None) -> Exchange | None:
         """Send the request of a step, up to `MOST_RETRIES` more times if the server asks to wait.
 
-        Return None if the run ends before there is an answer; `record.exhausted` then says why.
+        Return None if the run ends before there is an answer; `record.exhausted` then says why. A 429 is the answer to
+        an invalid request if no valid one ever got it, and the server answers such a one meanwhile.
         """
         for attempt in range(MOST_RETRIES + 1):
             await self._budget.throttle()
@@ -50,13 +57,36 @@ class Sender:
                 return None
             wait_s = requested_wait_s(exchange, attempt)
             if wait_s is None:
+                self._keep_answered(scenario, step, exchange)
                 return exchange
+            if exchange.status == TOO_MANY:
+                self._limits_rate = self._limits_rate or step.expect == "answer"
+                known = self._blames_rate or attempt == MOST_RETRIES
+                if known and not self._limits_rate and await self._answers_others():
+                    self._blames_rate = True
+                    return exchange
             if attempt < MOST_RETRIES:
                 await self._wait(wait_s)
-        if exchange.status == 429:
+        if exchange.status == TOO_MANY:
             self._record.exhausted = f"the server limits the rate: 429 to {MOST_RETRIES + 1} tries of one request"
             return None
         return exchange
+
+    def _keep_answered(self, scenario: Scenario, step: Step, exchange: Exchange) -> None:
+        """Keep the first short request that is answered and does not depend on another answer."""
+        is_short = step.targets_chat and 0 < step.tokens <= MOST_TOKENS
+        stands_alone = step.source is None and step.stop_after_events is None and not scenario.one_connection
+        if self._answered is None and is_short and stands_alone and exchange.succeeded:
+            self._answered = scenario, step
+
+    async def _answers_others(self) -> bool:
+        """Return whether the server answers a request that it answered before."""
+        if self._answered is None or not self._budget.reserve(self._answered[1].tokens):
+            return False
+        scenario, step = self._answered
+        deadline_s = self._budget.deadline_s()
+        call = build_call(self._server, scenario, step, stop=None, deadline_s=deadline_s, id_prefix=self._id_prefix)
+        return (await self._exchange(call, step.tokens)).succeeded
 
     async def _exchange(self, call: Call, tokens: int) -> Exchange:
         exchange = None
@@ -87,6 +117,6 @@ def requested_wait_s(exchange: Exchange, attempt: int) -> float | None:
         return None
     value = exchange.header("retry-after")
     if value is None:
-        return 2.0**attempt if exchange.status == 429 else None
+        return 2.0**attempt if exchange.status == TOO_MANY else None
     seconds = read_seconds(value, LONGEST_WAIT_S)
     return LONGEST_WAIT_S if seconds is None else seconds

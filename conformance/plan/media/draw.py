@@ -23,6 +23,10 @@ EDGES: Final = {
     "-bottom": (0, SIDE - STRIP, SIDE, SIDE),
 }
 """The ends of a strip along each edge: left, upper, right and lower one, in pixels."""
+TALL: Final = (64, 96)
+"""Width and height of a picture that is not square, in pixels."""
+MARK: Final = (8, 24, 24, 40)
+"""The ends of a mark beside its middle, which a square cut from the middle of the picture contains."""
 HALF: Final = 9
 """Half a side of a square in a picture, in pixels."""
 HUGE: Final = 60_000
@@ -68,6 +72,16 @@ def draw_edge(edge: tuple[int, int, int, int]) -> bytes:
     picture, written = Image.new("RGB", (SIDE, SIDE), COLOURS["green"]), io.BytesIO()
     picture.paste((128, 128, 128), edge)
     picture.save(written, "PNG")
+    return written.getvalue()
+
+
+def draw_tall(degrees: int) -> bytes:
+    """Return a green PNG that is taller than wide, with a grey mark, after a turn to the left."""
+    from PIL import Image
+
+    picture, written = Image.new("RGB", TALL, COLOURS["green"]), io.BytesIO()
+    picture.paste((128, 128, 128), MARK)
+    picture.rotate(degrees, expand=True).save(written, "PNG")
     return written.getvalue()
 
 
@@ -203,6 +217,9 @@ def main() -> None:
         "green-corner.jpg": draw_corner("green"),
         "blue-corner.jpg": draw_corner("blue"),
         **{f"green{name}.png": draw_edge(edge) for name, edge in EDGES.items()},
+        "tall.png": draw_tall(0),
+        "wide-left.png": draw_tall(90),
+        "wide-right.png": draw_tall(-90),
         "top-left.jpg": draw_place(11, 11),
         "bottom-right.jpg": draw_place(53, 53),
         "grey.jpg": draw_grey(),

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.check import NotExercised
 from conformance.run.sender import LONGEST_WAIT_S, MOST_RETRIES
+from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 
 
@@ -48,6 +49,30 @@ def test_a_permanent_rate_limit_ends_the_run_without_findings(waits: list[float]
     assert {("one", "main"), ("two", "main")} == set(record.missing)
     assert not [reason for reason in record.missing.values() if isinstance(reason, NotExercised)]
     assert record.exhausted == "the server limits the rate: 429 to 4 tries of one request"
+
+
+VALID = scenario("valid", Step(body={"max_tokens": 2}))
+BAD = scenario("bad", Step(body={"max_tokens": -1}, expect="refusal"))
+WORSE = scenario("worse", Step(body={"max_tokens": "a"}, expect="refusal"))
+
+
+def test_a_429_is_the_answer_to_invalid_requests_if_valid_ones_are_answered(waits: list[float]) -> None:
+    client = ScriptedClient(lambda call: answered(call, 200 if call.scenario == "valid" else 429))
+    record = execute(client, VALID, BAD, WORSE, concurrency=1)
+    assert {name: exchange.status for (name, _), exchange in record.exchanges.items()} == {
+        "valid": 200,
+        "bad": 429,
+        "worse": 429,
+    }
+    assert client.ids() == ["valid/main", *["bad/main"] * 4, "valid/main", "worse/main", "valid/main"]
+    assert (waits, record.requests, record.exhausted) == ([1.0, 2.0, 4.0], 8, None)
+
+
+def test_a_429_is_a_limit_of_the_rate_if_a_valid_request_gets_it_once(waits: list[float]) -> None:
+    replies = iter([429, 200, *[429] * 4, 200])
+    record = execute(ScriptedClient(lambda call: answered(call, next(replies))), VALID, BAD, concurrency=1)
+    assert record.exhausted == "the server limits the rate: 429 to 4 tries of one request"
+    assert waits == [1.0, 1.0, 2.0, 4.0]
 
 
 def test_a_503_is_judged_unless_it_asks_to_wait(waits: list[float]) -> None:

@@ -30,7 +30,9 @@ CONSIDERED: Final = 10
 """The least number of likeliest tokens that a server chooses from by default, and the top_k of the request."""
 BY_CHANCE: Final = 1e-5
 """The probability below which chance does not explain which tokens are drawn."""
-FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely
+CLEARLY: Final = 0.25
+"""By how much log-probabilities must differ for an order that numerical noise does not change."""
+FEW: Final = 2  # texts, if two tokens of an answer are almost equally likely; or tokens that chance may explain
 CLEARLY_MORE: Final = 3  # of five texts
 
 
@@ -47,6 +49,31 @@ def top_k_leaves_as_many_tokens(exchanges: Mapping[str, Exchange], context: Cont
             "one of two texts",
             f"{format_quantity(len(texts), 'text')}: {sorted(texts)}"[:200],
         )
+
+
+@series("effects.top-k-ranks", scenario="narrowed-in-numbers")
+def top_k_leaves_the_likeliest(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With top_k 2 at temperature 2 and without penalties, hardly any token is chosen that is clearly less likely than
+    two others.
+
+    Temperatures keep the order of tokens, so that it does not matter whether log-probabilities are computed before or
+    after them. Judged only if log-probabilities belong to the tokens that were chosen.
+    """
+    ranked = exchanges.get("ranked")
+    if ranked is None or 400 <= (ranked.status or 0) < 500:
+        raise NotExercised("the request is refused, or was not sent")
+    if reason := why_unanswered(ranked):
+        raise NotObserved(reason)
+    if not name_the_text(ranked):
+        raise NotExercised("log-probabilities name other tokens than the text has")
+    limit = ranked.request_json["top_k"]
+    entries = [entry for entry in all_entries(ranked) if len(entry.top) > limit]
+    if not entries:
+        raise NotExercised("no token has more alternatives than remain")
+    behind = [entry for entry in entries if sum(item.logprob > entry.logprob + CLEARLY for item in entry.top) >= limit]
+    if len(behind) >= FEW:
+        expected = f"one of the {limit} likeliest tokens"
+        yield Finding(f"/ranked{behind[0].where}", expected, f"{_describe(behind[0])}; {len(behind)} like this")
 
 
 @series("effects.top-p-kept", scenario="narrowed-in-numbers")

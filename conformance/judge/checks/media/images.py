@@ -35,12 +35,14 @@ LATER: Final = ("images-later-green", "images-later-blue")
 """The requests in which the image of a later turn is another one."""
 EDGES: Final = tuple((f"image-edge-{edge}", "image-edge-none") for edge in ("left", "right", "top", "bottom"))
 """Each request with an image that is another one at an edge only, and the one with the plain image."""
+TURNED: Final = tuple(("image-tall", f"image-wide-{side}") for side in ("left", "right"))
+"""The request with an image that is taller than wide, and those with the same image after a quarter turn."""
 AMID: Final = ("image-amid-texts", "image-ahead-of-texts")
 """The requests in which an image stands between texts and before them."""
-MAYBE_REFUSED: Final = frozenset((*SIX, *chain.from_iterable(EDGES)))
+MAYBE_REFUSED: Final = frozenset((*SIX, *chain.from_iterable((*EDGES, *TURNED))))
 """The requests whose number of images or format not every document has."""
-IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), SIX, LATER, *EDGES, AMID)
-"""Requests that show two different images, or one in two places."""
+IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), SIX, LATER, *EDGES, *TURNED, AMID)
+"""Requests that show two different images, or one in two places or positions."""
 PLACES: Final = {"place-top-left": ("top", "left"), "place-bottom-right": ("bottom", "right")}
 """Where the shape of an image lies, by request."""
 OPPOSITE: Final = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
@@ -104,7 +106,8 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the sixth,
     changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge,
-    and an image that stands before all texts in place of between them: the model reads all of each, where it stands.
+    a quarter turn of an image that is taller than wide, and an image that stands before all texts in place of between
+    them: the model reads all of each, where it stands and as it stands.
     """
     for first, second in IMAGE_PAIRS:
         pair = {step: exchanges[step] for step in (first, second)}

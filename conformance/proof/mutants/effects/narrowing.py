@@ -25,6 +25,12 @@ def _choose_unlikely(choice: dict[str, Any]) -> None:
         entry["logprob"] = min([entry["logprob"], *(other["logprob"] for other in entry["top_logprobs"])]) - 3.0
 
 
+@mutant("effects.top-k-ranks", steps="ranked")
+def top_k_leaves_unlikely_tokens(exchange: Exchange) -> Exchange:
+    """top_k leaves tokens that are less likely than those it says."""
+    return edit_choice(exchange, _choose_unlikely)
+
+
 @mutant("effects.top-p-kept", steps="half-*")
 def top_p_is_ignored(exchange: Exchange) -> Exchange:
     """top_p is ignored: unlikely tokens are chosen."""

@@ -60,6 +60,7 @@ def _without_body(head: ResponseHead, _body: Any) -> Any:
 
 refusals_created = _refuse_with("refusals-201", _with_status(201), "Refusals have status 201.")
 refusals_redirect = _refuse_with("refusals-302", _with_status(302), "Refusals have status 302.")
+refusals_too_many = _refuse_with("refusals-429", _with_status(429), "Refusals have status 429.")
 refusals_unavailable = _refuse_with("refusals-503", _with_status(503), "Refusals have status 503.")
 refusals_in_text = _refuse_with("refusals-in-text", _in_text, "Refusals are answers whose text is the error.")
 refusals_next_to_choices = _refuse_with(

@@ -1,7 +1,10 @@
-"""Faults in which an edge of an image is cut off, an image stands in another place, or sounds have another rate."""
+"""Faults in which an edge of an image is cut off, an image is turned or stands in another place, or sounds have another
+rate.
+"""
 
 from __future__ import annotations
 
+import io
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +18,8 @@ from reference_server.faults.topics.media.decoded_edits import (
     change_parts,
     media_fault,
     media_parts,
+    picture_in,
+    replace_file,
     takes,
     with_frames,
 )
@@ -60,6 +65,16 @@ def _cut_edge(edge: str) -> Callable[[], Callable[[list[Json]], list[Json]]]:
     return change_media(_without_edge(TURNS[edge]))
 
 
+def _turn_wide(request: ServedRequest) -> None:
+    """Turn each image that is wider than tall to the right."""
+    for part, location in list(media_parts(request)):
+        picture = picture_in(location)
+        if picture is not None and picture.width > picture.height:
+            written = io.BytesIO()
+            picture.rotate(-90, expand=True).save(written, "PNG")
+            replace_file(request, part, written.getvalue(), "image/png")
+
+
 def _put_images_last(parts: list[Json]) -> list[Json]:
     return sorted(parts, key=lambda part: isinstance(part.get("media"), Media))
 
@@ -84,6 +99,12 @@ left_edge_cut = _edge_fault("left")
 right_edge_cut = _edge_fault("right")
 top_edge_cut = _edge_fault("top")
 bottom_edge_cut = _edge_fault("bottom")
+wide_images_turned = hooked_fault(
+    "media-wide-images-turned",
+    "An image that is wider than tall reaches the model turned by a quarter.",
+    request=_turn_wide,
+    applies_to=takes("image"),
+)
 images_last = media_fault(
     "media-images-behind-texts",
     "The images of a message reach the model behind its texts.",

@@ -132,6 +132,16 @@ def _fail_on_marks(request: ServedRequest) -> CannedResponse | None:
     return failed(request) if any(isinstance(text, str) and "<|image_pad|>" in text for text in texts) else None
 
 
+def _fail_on_templates(request: ServedRequest) -> CannedResponse | None:
+    answers = [item.get("content") for item in _messages(request) if item.get("role") == "assistant"]
+    return failed(request) if any(isinstance(text, str) and "{" in text for text in answers) else None
+
+
+templates_fail = hooked_fault(
+    "braces-in-answers-500",
+    "An earlier answer with a brace is read as a template, and gets a 500.",
+    request=_fail_on_templates,
+)
 marks_fail = hooked_fault(
     "marks-of-images-500",
     "A message whose text contains the mark of an image gets a 500.",
