@@ -150,8 +150,11 @@ def test_the_trace_of_a_dialect_without_sentences_says_so_and_fails_if_strict(
     assert "own: nothing is traced: the dialect states no sentences\n" == relaxed.stderr == strict.stderr
 
 
-def test_the_example_of_the_documentation_passes_its_check(chatproof: Callable[..., CommandResult]) -> None:
+def test_the_example_of_the_documentation_passes_its_check_names_no_command_and_leaves_no_file(
+    chatproof: Callable[..., CommandResult],
+) -> None:
     result = chatproof("dialect", "check", str(EXAMPLE), "--depth", "quick")
+    assert (False, []) == ("chatproof serve" in result.stdout, list(Path().iterdir()))
     assert (0, "acme: ok") == (result.code, result.stdout.strip().splitlines()[-1]), result.stdout + result.stderr
     assert "parameters without a sentence of the document: repetition_penalty" in result.stdout
 
@@ -186,11 +189,6 @@ def test_the_commands_for_a_finding_at_the_embedded_server_say_how_to_start_it_a
     assert "json written to own.results.json" in lines
     assert "own" == json.loads(Path("own.results.json").read_text("utf-8"))["target"]["dialect"]
     assert 2 == chatproof("judge", "own.results.json").code  # it needs the file of the dialect, and exists
-
-
-def test_a_run_without_a_finding_names_no_command_and_leaves_no_file(chatproof: Callable[..., CommandResult]) -> None:
-    result = chatproof("dialect", "check", "deepseek", "--depth", "quick")
-    assert (0, False, []) == (result.code, "chatproof serve" in result.stdout, list(Path().iterdir()))
 
 
 @pytest.mark.parametrize("dialect", [*vendor_files(), "mindie", "ovms"])

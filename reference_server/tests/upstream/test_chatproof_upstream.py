@@ -75,23 +75,13 @@ def wide_engine() -> Iterator[LocalEngine]:
         yield engine
 
 
-FORMS = ("answer", "choices", "errors", "stream", "tools", "usage")  # topics in which dialects differ
-
-
-@pytest.mark.parametrize(
-    ("dialect", "upstream", "options"),
-    [
-        ("mindie-2.3", "vllm", [f"--topic={topic}" for topic in (*FORMS, "stop")]),
-        ("siliconstorm", "openai", ["--depth=quick"]),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("dialect", "upstream"), [("mindie-2.3", "vllm"), ("siliconstorm", "openai")])
 def test_a_gateway_is_conformant(
-    dialect: str, upstream: str, options: list[str], wide_engine: LocalEngine, key: str, tmp_path: Path
+    dialect: str, upstream: str, wide_engine: LocalEngine, key: str, tmp_path: Path
 ) -> None:
     upstream_server = running(load(upstream), wide_engine, Settings(model="theirs", api_key=KEY))
     command = ["-m", "chatproof", "check", "--dialect", dialect, "--api-key-env", "CHATPROOF_TEST_UPSTREAM"]
-    command += options
+    command += ["--depth", "quick"]
     with upstream_server as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
         done = subprocess.run(
             [sys.executable, *command, front.address], cwd=tmp_path, capture_output=True, text=True, timeout=CHECK_S
