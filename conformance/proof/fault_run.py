@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from conformance.errors import HarnessError
 from conformance.judge.applicability import requests_several
 from conformance.judge.causes import find_causes
 from conformance.judge.judgement import judge
+from conformance.judging_thread import judge_in_thread
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.selection import narrow_scenario, needed_requests
 from conformance.proof.fault_host import FAULTLESS
@@ -107,7 +107,7 @@ async def run_fault(
     select: chooses among the scenarios that can show the fault.
     explain: find the causes of violations that are consequences of others.
     """
-    baseline = await asyncio.to_thread(_apply_declarations, baseline, fault)
+    baseline = await judge_in_thread(_apply_declarations, baseline, fault)
     selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
     plan = _narrow(baseline.plan, selected, None if fault.origin else fault.parameter)
     for _ in range(MAX_TRIES):
@@ -123,7 +123,7 @@ async def run_fault(
     kills = [kill for kill in find_kills(judgements) if kill.requirement not in ignored]
     if explain and kills:
         exchanges, validator, model = record.exchanges, baseline.validator, baseline.model
-        causes = await asyncio.to_thread(find_causes, judgements, exchanges, plan.contract, validator, model)
+        causes = await judge_in_thread(find_causes, judgements, exchanges, plan.contract, validator, model)
         kills = [replace(kill, causes=causes.get(kill.requirement, ())) for kill in kills]
     return frozenset(kills)
 
@@ -197,8 +197,7 @@ async def _judge(
     limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
     async with _open_client(host, contract, fault) as client:
         record = await Run(plan, ServerUnderTest(client, target, model, MediaPlaces(host.media)), limits).execute()
-    # In a thread, because the runs of other faults measure arrival times in this event loop.
-    judgements = await asyncio.to_thread(
+    judgements = await judge_in_thread(
         judge, plan.assertions, record.exchanges, plan.contract, baseline.validator, model, record.missing
     )
     return judgements, record

@@ -79,7 +79,7 @@ DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
 PATIENCE_S = 60.0
 SLOW_S = 0.6
 EVERY = int(os.environ.get("CHATPROOF_TEST_EVERY", "4"))
-"""Of each set but the last, one fault in so many is tested, the same ones in every run; 1 tests all."""
+"""Of each set but the last, one fault in this many is tested, the same ones in every run; 1 tests all."""
 VOLATILE = re.compile(
     rb'"(prefill_time|decode_time|queue_wait_time|batch_size|decode_time_arr|obfuscation|cached_tokens_time)":'
     rb'(\[[^]]*\]|"[^"]*"|[^,}]*)'

@@ -84,6 +84,6 @@ def test_the_suite_reports_a_network_only_if_it_loses_bytes(
     host, port = server.addresses[DIALECT].removeprefix("http://").split(":")
     with FaultyNetwork(host, int(port), to_client=fault) as network:
         only = ("--only", "stream.accepted", "--only", "stream.done-last")
-        done = check(tmp_path, network.url, *only, timeout_s=60.0)  # the network is slow, which is no fault
+        done = check(tmp_path, network.url, *only, timeout_s=60.0)  # such a network is slow
     assert conforms == (done.code == 0), done.output
     assert conforms == (done.results["verdict"] == "conformant")

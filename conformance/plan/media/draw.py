@@ -26,7 +26,7 @@ EDGES: Final = {
 TALL: Final = (64, 96)
 """Width and height of a picture that is not square, in pixels."""
 MARK: Final = (8, 24, 24, 40)
-"""The ends of a mark beside its middle, which a square cut from the middle of the picture contains."""
+"""The ends of a mark next to its middle, which a square cut from the middle of the picture contains."""
 HALF: Final = 9
 """Half a side of a square in a picture, in pixels."""
 HUGE: Final = 60_000

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
+from conformance.judging_thread import judge_in_thread
 from conformance.proof.contracts.variant_judge import VariantJudge, shrink
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
@@ -109,7 +110,7 @@ async def _test_all(
     async def run(number: int, draw: Callable[[], Variant]) -> VariantResult | None:
         nonlocal done
         async with free:
-            variant = await asyncio.to_thread(draw)
+            variant = await judge_in_thread(draw)
             result = await judge.judge(variant)
             if not result.holds:
                 result = await shrink(result, judge.judge)

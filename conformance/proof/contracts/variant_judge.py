@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
@@ -13,6 +12,7 @@ from conformance.client.secret import Secret
 from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
+from conformance.judging_thread import judge_in_thread
 from conformance.plan.capabilities import capabilities_from_description
 from conformance.proof.contracts.variant_scenarios import (
     IndexedPlan,
@@ -91,7 +91,7 @@ class VariantJudge:
 
     async def judge(self, variant: Variant) -> VariantResult:
         """Judge the server of a variant and that of its dialect by the contract of the variant."""
-        contract = await asyncio.to_thread(variant.build)
+        contract = await judge_in_thread(variant.build)
         unperturbed = await self._plan_of_dialect(variant.dialect)
         name = VARIANT + variant.to_text()
         indexed = await self._draft(name, contract)
@@ -132,7 +132,7 @@ class VariantJudge:
 
     async def _draft(self, name: str, contract: Contract) -> IndexedPlan:
         description = await _fetch_description(self._host, name, contract)
-        return await asyncio.to_thread(_draft, contract, description, key=contract.auth == "bearer")
+        return await judge_in_thread(_draft, contract, description, key=contract.auth == "bearer")
 
 
 async def _fetch_description(host: RunningFaultHost, name: str, contract: Contract) -> object:
@@ -160,7 +160,7 @@ async def _report(host: RunningFaultHost, name: str, sent: Plan, complete: Plan)
     What a requirement is about may be shown only by scenarios that are not sent, so it may be untestable then.
     """
     judgements, record = await _send(host, name, sent)
-    report = await asyncio.to_thread(build_report, sent, judgements, strict=True, exhausted=None)
+    report = await judge_in_thread(build_report, sent, judgements, strict=True, exhausted=None)
     judged, demanded = (Counter(item.requirement.id for item in plan.assertions) for plan in (sent, complete))
     failing = [
         row
@@ -202,7 +202,7 @@ async def _send(host: RunningFaultHost, name: str, plan: Plan) -> tuple[tuple[Ju
     async with Client(url, secret) as client:
         server = ServerUnderTest(client, parse_target(url, contract), contract.default_model)
         record = await Run(plan, server, limits).execute()
-    judgements = await asyncio.to_thread(
+    judgements = await judge_in_thread(
         judge, plan.assertions, record.exchanges, contract, Validator(contract), contract.default_model, record.missing
     )
     return judgements, record
