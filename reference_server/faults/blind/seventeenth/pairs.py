@@ -51,5 +51,5 @@ json_lost_next_to_tools_in_streams = streamed_text_fault(
     "json-lost-next-to-tools-in-streams",
     "A stream for a request with tools has no text if its text begins with a brace.",
     _swallow_json,
-    applies_to=has_parameters("tools"),
+    applies_to=has_parameters("tools", "response_format"),
 )

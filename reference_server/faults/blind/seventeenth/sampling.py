@@ -31,7 +31,7 @@ def _forget_biases(_prompt: list[int], params: SamplingParams) -> Plan | None:
 
 
 def _forget_words(_prompt: list[int], params: SamplingParams) -> Plan | None:
-    """Encode the words as at the beginning of a text. Violates bad_words: at any place."""
+    """Encode the words without the space in front of them. Violates bad_words: at any place."""
     return (1, params, replace(params, bad_words=())) if params.bad_words else None
 
 

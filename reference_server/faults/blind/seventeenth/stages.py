@@ -32,20 +32,18 @@ class StagedEngine:
     def submit(self, prompt: Any, params: SamplingParams) -> Generation:
         """Submit the prompt, in stages if the answer is free text of one choice."""
         plan = None if getattr(prompt, "named", ()) or not _is_plain(params) else self._plan(prompt, params)
-        if plan is None or (params.max_tokens is not None and params.max_tokens <= plan[0]):
-            return self._engine.submit(prompt, params if plan is None else plan[1])
-        return StagedGeneration(self._engine, prompt, *plan)
+        return self._engine.submit(prompt, params) if plan is None else StagedGeneration(self._engine, prompt, *plan)
 
 
 def _is_plain(params: SamplingParams) -> bool:
     """Whether an answer can be continued as a prompt: nothing but its tokens decides about the next one."""
     is_one = params.width == 1 and not params.beam_search
-    is_free = params.tools is None and params.grammar is None and not params.reasoning
+    is_free = params.tools is None and params.grammar is None
     return is_one and is_free and not params.stop and not params.includes_prompt and not params.truncate_prompt_tokens
 
 
 class StagedGeneration:
-    """A generation that continues as another one after its first tokens."""
+    """A generation that ends after its first tokens, and continues as another one."""
 
     def __init__(
         self, engine: Engine, prompt: list[int], length: int, first: SamplingParams, second: SamplingParams
@@ -54,9 +52,9 @@ class StagedGeneration:
         self._prompt = prompt
         self._length = length
         self._second = second
-        least = min(first.min_tokens, length)
-        self._running = engine.submit(prompt, replace(first, max_tokens=length, min_tokens=least))
+        self._running = engine.submit(prompt, first)
         self._tokens: list[int] = []
+        self._resumed = False
         self.prompt_tokens: int | None = self._running.prompt_tokens
 
     def __aiter__(self) -> AsyncIterator[Delta]:
@@ -64,26 +62,28 @@ class StagedGeneration:
 
     async def __anext__(self) -> Delta:
         delta = await self._running.__anext__()
-        self._tokens.append(delta.token_id)
-        if len(self._tokens) > self._length:
+        if self._resumed:
             return replace(delta, cached_tokens=0)
-        if delta.finish_reason == "length" and len(self._tokens) == self._length and self._resume():
-            return replace(delta, finish_reason=None)
+        self._tokens.append(delta.token_id)
+        is_whole = bool(delta.text or delta.reasoning)  # otherwise the token ends within a character
+        if len(self._tokens) >= self._length and is_whole and delta.finish_reason is None:
+            self._resume()
         return delta
 
-    def _resume(self) -> bool:
+    def _resume(self) -> None:
         """Begin the second stage, unless the context is full."""
-        limit = self._second.max_tokens
+        count, limit = len(self._tokens), self._second.max_tokens
         rest = replace(
             self._second,
-            max_tokens=None if limit is None else limit - self._length,
-            min_tokens=max(self._second.min_tokens - self._length, 0),
+            max_tokens=None if limit is None else limit - count,
+            min_tokens=max(self._second.min_tokens - count, 0),
         )
         try:
-            self._running = self._engine.submit([*self._prompt, *self._tokens], rest)
+            resumed = self._engine.submit([*self._prompt, *self._tokens], rest)
         except PromptTooLong:
-            return False
-        return True
+            return
+        self._running.cancel()
+        self._running, self._resumed = resumed, True
 
     def cancel(self) -> None:
         """Cancel the stage that is running."""

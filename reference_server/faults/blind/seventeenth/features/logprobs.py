@@ -28,9 +28,9 @@ def _begin_each_chunk_anew(response: Json, _request: ServedRequest) -> None:
         scores[::CHUNK] = [None] * len(scores[::CHUNK])
 
 
-scores_of_split_characters_lost_in_streams = hooked_fault(
-    "scores-of-split-characters-lost-in-streams",
-    "In streams, the log-probability of a token whose text is not complete is lost.",
+scores_without_text_lost_in_streams = hooked_fault(
+    "scores-without-text-lost-in-streams",
+    "In streams, the log-probability of a token is lost if its text is not complete, or if it has none.",
     chunk=_skip_empty_pieces,
     applies_to=has_parameters("top_logprobs"),
 )

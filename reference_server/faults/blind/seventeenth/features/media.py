@@ -39,11 +39,14 @@ def _editing(change: Callable[[Any], Any]) -> Callable[[ServedRequest], None]:
 
     def edit(request: ServedRequest) -> None:
         for part, location in list(media_parts(request)):
-            picture = picture_in(location)
-            changed = None if picture is None else change(picture)
+            picture, file = picture_in(location), io.BytesIO()
+            try:
+                changed = None if picture is None else change(picture)
+                if changed is not None:
+                    changed.save(file, "PNG")
+            except (OSError, SyntaxError, ValueError):  # the server refuses a broken file
+                continue
             if changed is not None:
-                file = io.BytesIO()
-                changed.save(file, "PNG")
                 replace_file(request, part, file.getvalue(), "image/png")
 
     return edit
