@@ -36,6 +36,8 @@ from reference_server.tests.blind import (
     ninth_requests,
     ninth_variation_requests,
     second_requests,
+    seventeenth_requests,
+    seventeenth_variation_requests,
     seventh_requests,
     seventh_variation_requests,
     sixteenth_requests,
@@ -73,6 +75,7 @@ REQUESTS = {
     "fourteenth": {**fourteenth_requests.REQUESTS, **fourteenth_variation_requests.REQUESTS},
     "fifteenth": {**fifteenth_requests.REQUESTS, **fifteenth_variation_requests.REQUESTS},
     "sixteenth": {**sixteenth_requests.REQUESTS, **sixteenth_variation_requests.REQUESTS},
+    "seventeenth": {**seventeenth_requests.REQUESTS, **seventeenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
