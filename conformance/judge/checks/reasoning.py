@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import REASONING_TAGS
@@ -31,6 +31,8 @@ def _asks_for_no_effort(scenario: Scenario, step: Step, contract: Contract) -> b
     return (step.body or {}).get("reasoning_effort") == "none" and ANSWER.applies_to(scenario, step, contract)
 
 
+SHORT: Final = 6
+"""Characters of reasoning that an answer may begin with by chance."""
 FORCING = (b"ignore_eos", b"min_tokens", b"logit_bias", b"allowed_token_ids", b"bad_words")
 
 
@@ -124,7 +126,8 @@ def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Find
 
 @check("reasoning.answer-follows", on=not_generated(ANSWER))
 def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Reasoning that ended by itself is followed by an answer: content or a tool call.
+    """Reasoning that ended by itself is followed by an answer, content or a tool call, and reasoning that the limit of
+    tokens cut off is not sent again as content.
 
     Not judged if the request has stop strings or stop tokens, which may occur in the reasoning, or if answers are
     sampled: any token may be the last one.
@@ -140,6 +143,9 @@ def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterat
     for index, choice in thinking.items():
         if choice.finish_reason != "length" and not (choice.content or choice.tool_calls):
             yield Finding(f"/choices/{index}/message/content", "an answer", "only reasoning")
+        again = choice.content.strip() == choice.reasoning.strip() and len(choice.content) > SHORT
+        if choice.finish_reason == "length" and again:
+            yield Finding(f"/choices/{index}/message/content", "no content", f"the reasoning: {choice.content!r}"[:200])
 
 
 @check("reasoning.before-the-answer", on=not_generated(STREAMED_ANSWER))

@@ -126,6 +126,22 @@ thoughts_dropped = choice_fault("thoughts-dropped", _dropped, "Requested reasoni
 thoughts_dropped_in_streams = choice_fault(
     "thoughts-dropped-in-streams", _dropped, "Streams have no reasoning.", plain=False, applies_to=thinks, bugs=[135]
 )
+
+
+def _repeat_cut(choice: Json, _request: ServedRequest) -> None:
+    said = message_of(choice)
+    found = [said[name] for name in MEMBERS if said.get(name)]
+    if found and choice.get("finish_reason") == "length" and not said.get("content"):
+        said["content"] = found[0]
+
+
+thoughts_cut_are_answers = choice_fault(
+    "cut-thoughts-repeated",
+    _repeat_cut,
+    "Reasoning that the limit of tokens cuts off is sent again as content.",
+    streamed=False,
+    applies_to=thinks,
+)
 thoughts_at_the_end = choice_fault(
     "thoughts-at-the-end",
     _last_thought,
