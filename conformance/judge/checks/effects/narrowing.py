@@ -73,7 +73,11 @@ def top_k_leaves_the_likeliest(exchanges: Mapping[str, Exchange], _: Context) ->
     behind = [entry for entry in entries if sum(item.logprob > entry.logprob + CLEARLY for item in entry.top) >= limit]
     if len(behind) >= FEW:
         expected = f"one of the {limit} likeliest tokens"
-        yield Finding(f"/ranked{behind[0].where}", expected, f"{_describe(behind[0])}; {format_quantity(len(behind), 'token')} like this")
+        yield Finding(
+            f"/ranked{behind[0].where}",
+            expected,
+            f"{_describe(behind[0])}; {format_quantity(len(behind), 'token')} like this",
+        )
 
 
 @series("effects.top-p-kept", scenario="narrowed-in-numbers")
