@@ -5,25 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.plan.scenarios.combinations.tasks import CALL, CODE, WEATHER
+from conformance.plan.scenarios.combinations.tasks import CALL, CODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FEW: Final = 12
 """Tokens of an answer that need not be complete."""
-CLOCK: Final = {
-    "type": "function",
-    "function": {
-        "name": "get_time",
-        "description": "Report the time in a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "enum": ["Rome", "Oslo"]}},
-            "required": ["city"],
-        },
-    },
-}
+
+
+def _ask_about_a_city(name: str, description: str) -> dict[str, Any]:
+    """Return a tool whose calls are short: a city of two."""
+    city = {"type": "string", "enum": ["Rome", "Oslo"]}
+    schema = {"type": "object", "properties": {"city": city}, "required": ["city"]}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+WEATHER: Final = _ask_about_a_city("get_weather", "Report the weather in a city.")
+CLOCK: Final = _ask_about_a_city("get_time", "Report the time in a city.")
 NAMED: Final = {"type": "function", "function": {"name": "get_time"}}
 STOPS: Final = ["e", "a", "t", "."]
 """Strings one of which is in nearly every answer of a few tokens."""
@@ -34,6 +33,7 @@ CALLS: Final = frozenset(("named", "required", "allowed"))
 FORCED: Final = frozenset(("endless", "biased", "banned")) | CALLS
 """What decides about the tokens of an answer, so that it need not have the form."""
 THOUGHTS: Final = frozenset(("thoughts", "effort"))
+"""What lets a model reason, which may use up the tokens of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ EFFECTS: Final = (
         "stops",
         {"stop": STOPS},
         check="stop.not-in-output",
-        hidden_by=frozenset(("min-tokens",)),  # no stop string ends an answer before its least length
+        # no stop string ends an answer before its least length, or reasoning
+        hidden_by=frozenset(("min-tokens",)) | THOUGHTS,
         apart=CALLS,
     ),
     Part(
@@ -83,7 +84,7 @@ EFFECTS: Final = (
         tokens=48,
         capabilities=frozenset(("structured_output",)),
         check="structured.fits-schema",
-        hidden_by=frozenset(("stops",)),
+        hidden_by=frozenset(("stops",)) | THOUGHTS,
         apart=FORCED | FORMS,
     ),
     Part(
@@ -92,6 +93,7 @@ EFFECTS: Final = (
         tokens=16,
         capabilities=frozenset(("structured_output",)),
         check="structured.begins-with-a-brace",
+        hidden_by=THOUGHTS,
         apart=FORCED | FORMS,
     ),
     Part(
@@ -99,7 +101,7 @@ EFFECTS: Final = (
         {"structured_outputs": {"choice": ["yes, it is", "no, not now"]}},
         capabilities=frozenset(("structured_output",)),
         check="structured.one-of-the-choices",
-        hidden_by=frozenset(("stops",)),
+        hidden_by=frozenset(("stops",)) | THOUGHTS,
         apart=FORCED | FORMS,
     ),
     Part("several", {"n": 2}, capabilities=frozenset(("n",)), check="choices.all-finish"),
@@ -116,6 +118,7 @@ EFFECTS: Final = (
         tokens=32,
         capabilities=frozenset(("tools",)),
         check="tools.named-is-called",
+        hidden_by=THOUGHTS,
         apart=FORCED | FORMS,
     ),
     Part(
@@ -124,6 +127,7 @@ EFFECTS: Final = (
         tokens=32,
         capabilities=frozenset(("tools",)),
         check="tools.required-calls",
+        hidden_by=THOUGHTS,
         apart=FORCED | FORMS,
     ),
     Part(
@@ -135,6 +139,7 @@ EFFECTS: Final = (
         tokens=32,
         capabilities=frozenset(("tools",)),
         check="tools.allowed-are-called",
+        hidden_by=THOUGHTS,
         apart=FORCED | FORMS,
         optional=True,
     ),
@@ -228,5 +233,21 @@ OTHERS: Final = (
     Part("user", {"user": "chatproof"}),
     Part("labels", {"metadata": {"purpose": "test"}}),
     Part("unstored", {"store": False}),
+    Part(
+        "prediction",
+        {"prediction": {"type": "content", "content": "Hello!"}},
+        capabilities=frozenset(("prediction",)),
+        # OpenAI's guide to predicted outputs excludes these
+        apart=frozenset(("several", "scores", "banned", "presence", "frequency", "tools", "uncalled", "audio")) | CALLS,
+        optional=True,
+    ),
+    Part("verbosity", {"verbosity": "low"}, capabilities=frozenset(("verbosity",))),
+    Part("tier", {"service_tier": "auto"}, capabilities=frozenset(("service_tiers",))),
+    Part("cache-key", {"prompt_cache_key": "chatproof"}),
+    Part("safety", {"safety_identifier": "chatproof"}),
+    Part("salt", {"cache_salt": "Zb2mTq0vRk"}),
+    Part("session", {"session_id": "chatproof"}),
+    Part("priority", {"priority": 1}, capabilities=frozenset(("priority",))),
+    Part("prompt-scores", {"prompt_logprobs": 1}, capabilities=frozenset(("prompt_logprobs",)), optional=True),
 )
 """Parts whose own effects other requests show."""

@@ -51,8 +51,12 @@ def _list_scenarios(crowds: Crowds) -> Iterator[Scenario]:
 def _leave_out_optional(group: Group) -> Group:
     """Return the parts that a server has to accept, without those that say nothing then."""
     left = tuple(part for part in group if not part.optional)
-    sent = {name for part in left for name in part.values}
-    return tuple(part for part in left if not part.needs or part.needs in sent)
+    return tuple(part for part in left if not _is_idle(part, left))
+
+
+def _is_idle(part: Part, group: Group) -> bool:
+    """Return whether a part says nothing, because no other one of the group sends what it needs."""
+    return bool(part.needs) and not any(part.needs in other.values for other in group)
 
 
 def name_step(group: Group) -> str:
@@ -115,7 +119,7 @@ class Crowds:
             group: Group = next(iter(missing.values()))
             for part in self.parts:
                 gained = _list_shown((*group, part)) & missing.keys()
-                if part in group or len(gained) <= len(_list_shown(group) & missing.keys()):
+                if part in group or _is_idle(part, group) or len(gained) <= len(_list_shown(group) & missing.keys()):
                     continue
                 if self.join((*group, part)) is not None:
                     group = (*group, part)
@@ -128,7 +132,9 @@ class Crowds:
         """Return the group with all further parts that hide none of its effects."""
         for part in self.parts:
             more = (*group, part)
-            if part not in group and {*_list_names(group)} <= {*_list_names(more)} and self.join(more) is not None:
+            if part in group or _is_idle(part, group) or not {*_list_names(group)} <= {*_list_names(more)}:
+                continue
+            if self.join(more) is not None:
                 group = more
         return group
 
