@@ -7,6 +7,7 @@ import signal
 import sys
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import click
 
@@ -69,6 +70,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     results: list[ServerRun | ProgramRun] = [*judged, *programs]
     problems = [problem for result in results for problem in result.problems()]
     text = page.render(judged, programs).replace(str(CHECKPOINT), "./checkpoint")
+    text = text.replace(quote(str(CHECKPOINT), safe=""), quote("./checkpoint", safe=""))
     text = text.replace(platform.platform(), "PLATFORM")  # mlx_lm.server states it in each answer
     if not only and not gateway_only:
         PAGE.write_text(text, encoding="utf-8")

@@ -63,7 +63,7 @@ def judgement(url: str, body: dict[str, Any], *rows: Row) -> Judgement:
         "POST", f"{url}/v1/chat/completions", (("Content-Type", "application/json"),), json.dumps(body)
     )
     return Judgement(
-        "openai", "nonconformant", 1, {"FAIL": len(rows)}, 9, rows, ("tools.required-calls",), {"n-0/main": request}
+        "openai", "nonconformant", 1, {"FAIL": len(rows)}, 9, rows, ("topic.no-such-check",), {"n-0/main": request}
     )
 
 
@@ -140,7 +140,7 @@ def test_every_row_that_is_not_known_to_be_true_is_a_problem() -> None:
     ]
     problems = "\n".join(result.problems())
     assert [f"FAIL {name}:" in problems for name in "abcd"] == [True, True, True, False]
-    assert "UNTESTABLE tools.required-calls" in problems
+    assert "UNTESTABLE topic.no-such-check" in problems
     text = render([result], [])
     assert "| 3 |" in text.split("## The gateway")[0]
     assert "4 FAIL and WARN rows, 1 of them confirmed" in text

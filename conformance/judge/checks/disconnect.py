@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check, relation
 from conformance.judge.applicability import in_scenario, why_unanswered
-from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.answer_difference import compare_answers, trimmed_texts
 from conformance.judge.evidence.repetition import require_repetition
 
 if TYPE_CHECKING:
@@ -37,14 +37,16 @@ def answer_is_whole_after_a_client_left(exchanges: Mapping[str, Exchange], conte
     """A greedy request that a client left in the middle of the stream has the same answer when it is sent again,
     streamed as well as plain: what the client had read is not kept in place of the whole answer.
 
-    If the stream ends earlier, other greedy answers must repeat, because two ends may be almost equally likely.
+    White space around the texts is not compared. If the stream ends earlier, other greedy answers must repeat, because
+    two ends may be almost equally likely.
     """
     plain, streamed = exchanges.values()
     expected, found = ((exchange.content() or "").strip() for exchange in (plain, streamed))
     is_cut = expected.startswith(found) and len(expected) - len(found) > FEW_CHARACTERS
     if is_cut and streamed.finish_reason() != "length":
         require_repetition(context)
-    if is_cut or compare_answers(plain, streamed) == "clear":
+    differs = trimmed_texts(plain) != trimmed_texts(streamed) and compare_answers(plain, streamed) == "clear"
+    if is_cut or differs:
         yield Finding("/streamed-after/choices/0/delta/content", repr(expected)[:200], repr(found)[:200])
 
 

@@ -196,7 +196,8 @@ def equal_requests_are_answered_each_for_itself(
 ) -> Iterator[Finding]:
     """Equal requests without a seed that are sent at the same time get different answers at a high temperature.
 
-    Not judged if two of them that are sent one after another get the same one: then the model has no other to give.
+    Not judged if requests that are sent one after another get the same one, or one that comes again at the same time:
+    then the model has few answers to give.
     """
     texts: dict[bool, list[str]] = {True: [], False: []}
     for step in context.scenario.steps:
@@ -204,6 +205,8 @@ def equal_requests_are_answered_each_for_itself(
             texts[step.crowd].append(exchanges[step.name].content() or "")
     if len(texts[False]) < 2 or len(set(texts[False])) == 1:
         raise NotExercised("the same request has the same answer, or none, when it is sent alone")
+    if not set(texts[True]).isdisjoint(texts[False]):
+        raise NotExercised("an answer to a request that is sent alone comes again, so the model has few to give")
     text, number = Counter(texts[True]).most_common(1)[0] if texts[True] else ("", 0)
     if number >= MOST_EQUAL:
         yield Finding("/choices/0/message/content", "another text for each request", f"{number} times {text!r}"[:200])

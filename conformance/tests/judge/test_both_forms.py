@@ -8,7 +8,7 @@ import pytest
 
 from conformance.judge.schema_fields import excluded_fields, usual_fields
 from conformance.proof.editing.answers import edit_either
-from conformance.proof.editing.streams import edit_choices
+from conformance.proof.editing.streams import FIRST, edit_choices, edit_deltas
 from conformance.report.outcome import Outcome
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
@@ -107,3 +107,19 @@ def test_fields_that_a_document_excludes_are_found_in_every_object() -> None:
     message: dict[str, Any] = {"tool_calls": [{}], "function_call": []}
     answer = {"id": "x", "system_fingerprint": None, "choices": [{"message": message}]}
     assert excluded_fields(outline, answer) == ["choices[].message.tool_calls", "id"]
+
+
+@pytest.mark.parametrize(("addition", "is_reported"), [("\n\n\n\n", False), ("and 13 and 14 and 15, ", True)])
+def test_white_space_around_an_answer_does_not_show_that_a_client_had_left(
+    read_good: Callable[[str], Good], addition: str, *, is_reported: bool
+) -> None:
+    good = read_good("mindie-2.3")
+    key = ("disconnect", "streamed-after")
+
+    def extend(delta: dict[str, Any]) -> None:
+        delta["content"] = f"{addition}{delta.get('content') or ''}"
+
+    judgements = good.judge(
+        {key: edit_deltas(good.exchanges[key], extend, FIRST)}, good.of("disconnect.answer-stays-whole")
+    )
+    assert is_reported == any(judgement.findings for judgement in judgements)

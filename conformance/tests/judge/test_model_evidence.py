@@ -69,6 +69,25 @@ def test_a_model_that_is_certain_repeats_its_greedy_answer_when_hot() -> None:
     assert not repeats_when_hot(replace(hostile, id="hostile"))
 
 
+@pytest.mark.parametrize(("alone", "is_reported"), [("Once upon a time", False), ("There was a fox", True)])
+def test_equal_draws_are_not_reported_if_the_same_answer_also_comes_alone(
+    read_good: Callable[[str], Good], alone: str, *, is_reported: bool
+) -> None:
+    good = read_good("mindie-2.3")
+    texts = {"equal-1": alone, "equal-2": "I know a story"}
+
+    def answered(exchange: Exchange, text: str) -> Exchange:
+        return edit_text(exchange, lambda _: text)
+
+    changed = {
+        (scenario, step): answered(exchange, texts.get(step, "Once upon a time"))
+        for (scenario, step), exchange in good.exchanges.items()
+        if scenario == "parallel-equal"
+    }
+    judgements = good.judge(changed, good.of("parallel.equal-requests-drawn-apart"))
+    assert is_reported == any(judgement.findings for judgement in judgements)
+
+
 def where_found(good: Good, identity: str, edit: Callable[[dict[str, Any]], None]) -> list[str]:
     """Return the places of a check's findings if the first choice of every plain answer of its scenario is edited."""
     assertions = good.of(identity)
