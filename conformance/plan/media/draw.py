@@ -85,6 +85,16 @@ def draw_tall(degrees: int) -> bytes:
     return written.getvalue()
 
 
+def draw_palette(colour: str) -> bytes:
+    """Return a PNG whose pixels are numbers in a palette, the same ones for each colour."""
+    from PIL import Image
+
+    picture, written = Image.new("P", (SIDE, SIDE), 1), io.BytesIO()
+    picture.putpalette((0, 0, 0, *COLOURS[colour]))
+    picture.save(written, "PNG")
+    return written.getvalue()
+
+
 def draw_grey() -> bytes:
     """Return a JPG with one channel."""
     from PIL import Image
@@ -220,6 +230,8 @@ def main() -> None:
         "tall.png": draw_tall(0),
         "wide-left.png": draw_tall(90),
         "wide-right.png": draw_tall(-90),
+        "palette-red.png": draw_palette("red"),
+        "palette-blue.png": draw_palette("blue"),
         "top-left.jpg": draw_place(11, 11),
         "bottom-right.jpg": draw_place(53, 53),
         "grey.jpg": draw_grey(),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PACKS, ROOTS = schema_features.read_features()
 PACKED = [(pack, item) for pack in PACKS for item in pack.features]
-MOST_TOKENS = 220
+MOST_TOKENS = 228
 
 
 def _schema(body: dict[str, Any]) -> Any:

@@ -37,11 +37,13 @@ EDGES: Final = tuple((f"image-edge-{edge}", "image-edge-none") for edge in ("lef
 """Each request with an image that is another one at an edge only, and the one with the plain image."""
 TURNED: Final = tuple(("image-tall", f"image-wide-{side}") for side in ("left", "right"))
 """The request with an image that is taller than wide, and those with the same image after a quarter turn."""
+PALETTES: Final = ("image-palette-red", "image-palette-blue")
+"""The requests with an image of another colour, whose pixels are the same numbers in another palette."""
 AMID: Final = ("image-amid-texts", "image-ahead-of-texts")
 """The requests in which an image stands between texts and before them."""
-MAYBE_REFUSED: Final = frozenset((*SIX, *chain.from_iterable((*EDGES, *TURNED))))
+MAYBE_REFUSED: Final = frozenset((*SIX, *PALETTES, *chain.from_iterable((*EDGES, *TURNED))))
 """The requests whose number of images or format not every document has."""
-IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), SIX, LATER, *EDGES, *TURNED, AMID)
+IMAGE_PAIRS: Final = (*(("images-three", name) for name in OTHERS), SIX, LATER, *EDGES, *TURNED, PALETTES, AMID)
 """Requests that show two different images, or one in two places or positions."""
 PLACES: Final = {"place-top-left": ("top", "left"), "place-bottom-right": ("bottom", "right")}
 """Where the shape of an image lies, by request."""
@@ -105,8 +107,8 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 @relation("media.every-image-read", over=tuple(dict.fromkeys(chain.from_iterable(IMAGE_PAIRS))))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the sixth,
-    changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge,
-    a quarter turn of an image that is taller than wide, and an image that stands before all texts in place of between
+    changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge
+    or of a palette, a quarter turn of an image that is taller than wide, and an image that stands before all texts in place of between
     them: the model reads all of each, where it stands and as it stands.
     """
     for first, second in IMAGE_PAIRS:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+WHOLE = ("long", "hundreds", "turns")
+"""The requests that others differ from in a word. Their names are the beginnings of those of the others."""
 NOTES_ALONE = "notes"
 TEMPLATE_TOKENS = 40
 """Tokens that a template adds to a message at most, unless it has instructions of its own."""
@@ -34,10 +36,11 @@ SHARE_OF_PICTURE = 3
 def every_word_changes_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A word that is replaced anywhere in a prompt changes the log-probabilities of the answer: the model reads it.
 
-    The place is the start, the middle or the end of a long prompt, the instructions, or a turn of a conversation. Not
-    judged if the same request has other log-probabilities each time, or if they are rounded.
+    The place is the start, the middle or the end of a long prompt, the end of one of some hundred tokens, the
+    instructions, or a turn of a conversation. Not judged if the same request has other log-probabilities each time, or
+    if they are rounded.
     """
-    bases = {name: precise_alternatives(exchange) for name, exchange in exchanges.items() if name in ("long", "turns")}
+    bases = {name: precise_alternatives(exchange) for name, exchange in exchanges.items() if name in WHOLE}
     compared = False
     for name, exchange in exchanges.items():
         base = bases.get(name.partition("-")[0])
