@@ -62,7 +62,7 @@ def logit_bias_of_100_makes_one_token_the_text(round_: Round, _: Sequence[Round]
 
 
 def _repeats_itself(text: str) -> bool:
-    """Return whether a text repeats its beginning at least three times until its end, or is too short for that."""
+    """Return whether a string repeats its beginning at least three times until its end, or is too short for that."""
     longest = max(1, len(text) // 4)
     return any(text[length:] == text[:-length] for length in range(1, longest + 1)) or len(text) < SHORT
 
