@@ -107,9 +107,9 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 @relation("media.every-image-read", over=tuple(dict.fromkeys(chain.from_iterable(IMAGE_PAIRS))))
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the sixth,
-    changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge
-    or of a palette, a quarter turn of an image that is taller than wide, and an image that stands before all texts in place of between
-    them: the model reads all of each, where it stands and as it stands.
+    changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge or
+    of a palette, a quarter turn of an image that is taller than wide, and an image that stands before all texts in
+    place of between them: the model reads all of each, where it stands and as it stands.
     """
     for first, second in IMAGE_PAIRS:
         pair = {step: exchanges[step] for step in (first, second)}
