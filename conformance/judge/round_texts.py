@@ -19,6 +19,11 @@ def text_of(round_: Round, part: str) -> str:
     return round_[part].content() or ""
 
 
+def repeats_itself(text: str) -> bool:
+    """Return whether all of a string is one piece again and again, of which the last may be cut off."""
+    return any(text[length:] == text[:-length] for length in range(1, len(text) // 2 + 1))
+
+
 def require_length(text: str) -> None:
     """Raise NotExercised if the text is so short that another one may be equal to it by chance."""
     if len(text) < FEW_CHARACTERS:

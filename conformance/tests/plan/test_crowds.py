@@ -8,6 +8,7 @@ import pytest
 
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.combinations import crowd_parts, crowds
+from conformance.proof.recorded_run import read_recorded_run
 from conformance.run.drafting import draft
 from openapi.contract.contract import load, names
 
@@ -78,3 +79,15 @@ def test_a_request_without_what_a_server_may_refuse_is_sent_only_if_the_other_on
 def test_no_request_says_how_to_call_tools_that_it_does_not_offer(dialect: str) -> None:
     bodies = [step.body or {} for scenario in crowds.generate(load(dialect)) for step in scenario.steps]
     assert [] == [body for body in bodies if "parallel_tool_calls" in body and "tools" not in body]
+
+
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "vllm"])
+def test_the_answers_of_a_correct_server_are_long_enough_for_their_forms_and_calls(dialect: str) -> None:
+    cut = []
+    for (scenario, step), exchange in read_recorded_run(dialect).exchanges.items():
+        shown = {*step.split("-")}
+        if scenario.startswith(crowds.CROWDS) and exchange.status == 200:
+            without = [choice for choice in exchange.choices.values() if not choice.tool_calls]
+            cut += [step for _ in without if shown & crowd_parts.CALLS]
+            cut += [step for choice in without if shown & {"form", "choice"} and choice.finish_reason != "stop"]
+    assert [] == cut

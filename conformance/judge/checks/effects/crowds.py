@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.logprob_entries import any_entries
+from conformance.judge.round_texts import repeats_itself
 from conformance.judge.streams import choices, chunks
 from conformance.plan.scenarios.combinations.crowds import CROWDS
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
-    from openapi.stream.accumulated_choice import AccumulatedChoice
 
 CERTAIN: Final = 100
 """The bias with which a token is the only one that is chosen."""
@@ -55,7 +55,7 @@ def effects_are_kept_in_crowds(exchange: Exchange, context: Context) -> Iterator
                 yield Finding(f"{where}/logprobs/content", "an entry for each token", "none")
         if biased and not stopped and len(choice.content) >= FEW_CHARACTERS:
             judged = True
-            if not _is_repetition(choice):
+            if not repeats_itself(choice.content.strip()):
                 yield Finding(f"{where}/message/content", "one token again and again", repr(choice.content)[:200])
         said = [entry.token for entry in entries.get(index, ()) if entry.token.lstrip() in banned]
         judged = judged or bool(banned and entries.get(index))
@@ -71,9 +71,3 @@ def _has_other_form(exchange: Exchange) -> bool:
     found = [choice for answer in answers for choice in choices(answer)]
     forms = [item for choice in found if isinstance(item := choice.get("logprobs"), dict)]
     return any(value for item in forms for name, value in item.items() if name != "content")
-
-
-def _is_repetition(choice: AccumulatedChoice) -> bool:
-    """Return whether all of the content is one piece again and again, of which the last may be cut off."""
-    text = choice.content.strip()
-    return any(text[length:] == text[:-length] for length in range(1, len(text) // 2 + 1))

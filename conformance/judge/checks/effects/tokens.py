@@ -8,7 +8,7 @@ from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.applicability import in_scenario, why_unanswered
 from conformance.judge.checks.effects.beside import find_unchanged
 from conformance.judge.logprob_entries import entries_by_choice
-from conformance.judge.round_texts import differs_from_base, require_length, text_of
+from conformance.judge.round_texts import differs_from_base, repeats_itself, require_length, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.token_counts import completion_count
 from conformance.statistics import AT_SIGHT
@@ -58,13 +58,8 @@ def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> I
 def logit_bias_of_100_makes_one_token_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A logit_bias of 100 for one token makes the answer consist of it: the answer repeats it, and is another one."""
     differs = differs_from_base(round_, "biased")
-    return differs and _repeats_itself("".join(text_of(round_, "biased").split()))
-
-
-def _repeats_itself(text: str) -> bool:
-    """Return whether a string repeats its beginning at least three times until its end, or is too short for that."""
-    longest = max(1, len(text) // 4)
-    return any(text[length:] == text[:-length] for length in range(1, longest + 1)) or len(text) < SHORT
+    text = "".join(text_of(round_, "biased").split())
+    return differs and (repeats_itself(text) or len(text) < SHORT)
 
 
 @trial(

@@ -248,6 +248,12 @@ OTHERS: Final = (
     Part("salt", {"cache_salt": "Zb2mTq0vRk"}),
     Part("session", {"session_id": "chatproof"}),
     Part("priority", {"priority": 1}, capabilities=frozenset(("priority",))),
-    Part("prompt-scores", {"prompt_logprobs": 1}, capabilities=frozenset(("prompt_logprobs",)), optional=True),
+    Part(
+        "prompt-scores",
+        {"prompt_logprobs": 1},
+        capabilities=frozenset(("prompt_logprobs",)),
+        apart=frozenset(("pages",)),  # their list would be longer than the rest of all answers
+        optional=True,
+    ),
 )
 """Parts whose own effects other requests show."""

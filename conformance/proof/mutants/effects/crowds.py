@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import edit_every_choice
+from conformance.proof.editing.answers import edit_every_choice, say
 from conformance.proof.editing.streams import edit_choices
 from conformance.proof.mutants.mutant import mutant
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 @mutant("effects.kept-in-crowds")
 def scores_are_lost_in_crowds(exchange: Exchange) -> Exchange:
-    """Next to many other parameters log-probabilities are left out."""
+    """Next to many other parameters log-probabilities are left out, and the text is any one if there are none."""
+    if not exchange.request_json.get("logprobs"):
+        return say(exchange, "Here is the answer to your question.")
     edit = edit_choices if exchange.is_stream else edit_every_choice
     return edit(exchange, lambda choice: choice.update(logprobs=None))

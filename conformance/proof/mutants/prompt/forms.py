@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text, say
 from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
 
@@ -40,7 +40,7 @@ def last_message_is_always_echoed(exchange: Exchange) -> Exchange:
 @mutant("prompt.last-message-echoed", steps="echoed")
 def last_message_is_left_out(exchange: Exchange) -> Exchange:
     """The answer does not begin with the last message."""
-    return edit_text(exchange, lambda text: text[1:])
+    return say(exchange, (exchange.content() or "")[1:])
 
 
 @mutant("prompt.names-accepted", steps="named")
