@@ -157,7 +157,7 @@ def test_a_comment_or_an_id_at_the_end_is_not_an_anomaly() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200, deadline=None)
 def test_encoded_data_decodes_to_the_same_data(data: str) -> None:
     decoded = whole(encode(data))
     assert [event.data for event in decoded.events] == [re.sub("\r\n|\r", "\n", data)]
@@ -174,7 +174,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=30), st.lists(st.integers(0, 90), max_size=8))
-@settings(derandomize=True, max_examples=500)
+@settings(derandomize=True, max_examples=500, deadline=None)
 def test_segment_boundaries_change_only_arrival_times(pieces: list[bytes], cuts: list[int]) -> None:
     body = b"".join(pieces)
     marks = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
@@ -185,7 +185,7 @@ def test_segment_boundaries_change_only_arrival_times(pieces: list[bytes], cuts:
 
 
 @given(st.lists(PIECES, max_size=30))
-@settings(derandomize=True, max_examples=500)
+@settings(derandomize=True, max_examples=500, deadline=None)
 def test_events_are_those_of_a_literal_implementation_of_the_standard(pieces: list[bytes]) -> None:
     body = b"".join(pieces)
     assert [(event.event, event.data, event.id) for event in whole(body).events] == list(literal(body))

@@ -18,7 +18,7 @@ from openapi.stream.strict_json import MAX_ODDITIES, NOT_JSON, quote, read_json,
         max_leaves=8,
     )
 )
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200, deadline=None)
 def test_valid_json_is_read_without_oddities(value: object) -> None:
     for ensure_ascii in (True, False):
         result = read_json(json.dumps(value, ensure_ascii=ensure_ascii))
