@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @mutant("effects.kept-in-crowds")
 def scores_are_lost_in_crowds(exchange: Exchange) -> Exchange:
-    """Next to many other parameters log-probabilities are left out, and the text is any one if there are none."""
+    """Next to many other parameters log-probabilities are left out; if none are requested, the text is another one."""
     if not exchange.request_json.get("logprobs"):
         return say(exchange, "Here is the answer to your question.")
     edit = edit_choices if exchange.is_stream else edit_every_choice
