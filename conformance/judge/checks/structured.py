@@ -10,7 +10,7 @@ import jsonschema_rs
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import ANSWER, either, in_scenario, not_generated, why_unanswered
 from conformance.judge.checks.tools.arguments import LONGEST_ESCAPE, read_cut_object
-from conformance.judge.evidence.requested_schema import schema_of_text
+from conformance.judge.evidence.requested_schema import is_without_strict, schema_of_text
 from conformance.plan.scenarios.combinations.schema_features import SCHEMAS
 from openapi.stream.strict_json import quote, read_json
 
@@ -63,14 +63,22 @@ def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, "one JSON object", repr(text)[:200])
 
 
-def _demands_a_schema(scenario: Scenario, step: Step, contract: Contract) -> bool:
-    """Tell whether a written request demands a schema that not every value fits, and no stop string ends the answer."""
-    body = step.body or {}
-    return (
-        bool(schema_of_text(body))
-        and not body.get("stop")
-        and not_generated(ANSWER).applies_to(scenario, step, contract)
-    )
+def _demands_a_schema(*, without_strict: bool) -> Applicability:
+    """Include written requests for text that fits a schema, unless every value fits it or a stop string may end it.
+
+    without_strict: whether it is the schema of a response_format whose `strict` is not true.
+    """
+
+    def applies_to(scenario: Scenario, step: Step, contract: Contract) -> bool:
+        body = step.body or {}
+        return (
+            bool(schema_of_text(body))
+            and is_without_strict(body) == without_strict
+            and not body.get("stop")
+            and not_generated(ANSWER).applies_to(scenario, step, contract)
+        )
+
+    return Applicability(applies_to, why_unanswered)
 
 
 def _begun_string(text: str) -> str:
@@ -82,10 +90,8 @@ def _begun_string(text: str) -> str:
     return ""
 
 
-@check("structured.fits-schema", on=Applicability(_demands_a_schema, why_unanswered))
-def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_schema, or a schema in structured_outputs, the text is JSON that is valid against
-    the schema, whatever the question is.
+def _judge_schema(exchange: Exchange) -> Iterator[Finding]:
+    """Judge every text against the schema that its request demands.
 
     Of an object that was cut off, each field that is complete is valid, and the next one not much too long.
     """
@@ -112,6 +118,20 @@ def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
             continue
         for problem in validator.iter_errors(reading.value):
             yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
+
+
+@check("structured.fits-schema", on=_demands_a_schema(without_strict=False))
+def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With a response_format json_schema that is strict, or a schema in structured_outputs, the text is JSON that is
+    valid against the schema, whatever the question is.
+    """
+    yield from _judge_schema(exchange)
+
+
+@check("structured.fits-schema-without-strict", on=_demands_a_schema(without_strict=True))
+def json_schema_is_followed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With a response_format json_schema, the text is JSON that is valid against the schema also without `strict`."""
+    yield from _judge_schema(exchange)
 
 
 @check("structured.objects-without-the-word", on=in_scenario("structured", "object-wordless"))
@@ -142,15 +162,15 @@ def _requests_an_object(scenario: Scenario, step: Step, contract: Contract) -> b
     form = form if isinstance(form, dict) else {}
     schema = (form.get("json_schema") or {}).get("schema") or {}
     demanded = form.get("type") == "json_object" or (
-        form.get("type") == "json_schema" and schema.get("type") == "object"
+        form.get("type") == "json_schema" and schema.get("type") == "object" and not is_without_strict(step.body or {})
     )
     return demanded and not_generated(ANSWER).applies_to(scenario, step, contract)
 
 
 @check("structured.begins-with-a-brace", on=Applicability(_requests_an_object, why_unanswered))
 def text_of_an_object_begins_with_a_brace(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """If the response_format demands a JSON object, each text begins with its brace, also if it is cut off, streamed,
-    or preceded by reasoning.
+    """If the response_format demands a JSON object, strictly if by a schema, each text begins with its brace, also if
+    it is cut off, streamed, or preceded by reasoning.
     """
     texts = {index: choice.content.lstrip() for index, choice in exchange.choices.items()}
     if not any(texts.values()):

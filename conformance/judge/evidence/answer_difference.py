@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import shape_of
-from conformance.judge.logprob_entries import CUT, LogprobEntry, first_entries
+from conformance.judge.logprob_entries import CUT, LogprobEntry, any_entries, first_entries
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
 Difference = Literal["none", "possible", "clear"]
 """Whether an answer differs from another one: "possible" if rounding may be the cause."""
@@ -58,16 +59,22 @@ def trimmed_texts(exchange: Exchange) -> list[Any]:
 def gap_at_divergence(base: Exchange, other: Exchange) -> float | None:
     """Return by how much the base's token was likelier than the other's where the answers diverge.
 
+    If only one of the two answers has log-probabilities, by how much its token was likelier than the other answer's.
     None if log-probabilities do not show it.
     """
-    try:
-        first, second = first_entries(base), first_entries(other)
-    except NotExercised:
-        return None
+    first, second = _entries_of(base), _entries_of(other)
+    if not first or not second:
+        return _gap_in_text(base, other) if first else _gap_in_text(other, base)
     for known, entry in zip(first, second, strict=False):
         if known.token != entry.token:
             return _gap(known, entry.token)
     return None
+
+
+def is_near_tie(base: Exchange, other: Exchange) -> bool:
+    """Return whether log-probabilities show that two greedy answers diverge at almost equally likely tokens."""
+    gap = gap_at_divergence(base, other) if is_greedy(base) else None
+    return gap is not None and gap <= NEAR_TIE
 
 
 def is_greedy(exchange: Exchange) -> bool:
@@ -117,6 +124,38 @@ def _has_same_tokens(base: Exchange, other: Exchange) -> bool:
 def _differs_in_text(first: str, second: str) -> bool:
     """Return whether two texts differ in more than white space around them, or in parts of characters."""
     return CUT not in first + second and first.strip() != second.strip()
+
+
+def _entries_of(exchange: Exchange) -> list[LogprobEntry]:
+    """Return the entries of the choice with the lowest index; none without log-probabilities."""
+    entries = any_entries(exchange)
+    return entries[min(entries)] if entries else []
+
+
+def _gap_in_text(scored: Exchange, other: Exchange) -> float | None:
+    """Return by how much the first token of a scored answer that another text does not have was likelier than its own.
+
+    White space before the texts does not count, because some servers trim it in one form only. None if either answer
+    has more than content, if the entries are not its text, or if the other one is the beginning of this one.
+    """
+    entries = _entries_of(scored)
+    texts = [choice.content.lstrip() for choice in map(_only_content, (scored, other)) if choice is not None]
+    if len(texts) < 2 or "".join(entry.token for entry in entries).lstrip() != texts[0]:
+        return None
+    rest = texts[1]
+    for entry in entries:
+        token = entry.token if len(rest) < len(texts[1]) else entry.token.lstrip()
+        if not rest.startswith(token):
+            possible = [item.token for item in entry.top if item.identifies_token and rest.startswith(item.token)]
+            return _gap(entry, max(possible, key=len, default="")) if rest else None
+        rest = rest.removeprefix(token)
+    return None
+
+
+def _only_content(exchange: Exchange) -> AccumulatedChoice | None:
+    """Return the first choice of an answer; None if it has reasoning or calls."""
+    choice = exchange.first_choice
+    return None if choice is None or choice.reasoning or choice.tool_calls else choice
 
 
 def _gap(chosen: LogprobEntry, token: str) -> float | None:

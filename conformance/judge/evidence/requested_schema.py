@@ -27,6 +27,13 @@ def schema_of_text(sent: Mapping[str, Any]) -> Any:
     return read_json(schema).value if isinstance(schema, str) else schema
 
 
+def is_without_strict(sent: Mapping[str, Any]) -> bool:
+    """Return whether a request demands a schema in its response_format without `strict: true`."""
+    form = sent.get("response_format")
+    named = form.get("json_schema") if isinstance(form, dict) else None
+    return isinstance(named, dict) and named.get("strict") is not True
+
+
 def schema_of_call(sent: Mapping[str, Any]) -> Any:
     """Return the parameters of the function that must be called; None if the request names none."""
     choice = sent.get("tool_choice")

@@ -39,6 +39,12 @@ def schema_is_not_imposed(exchange: Exchange) -> Exchange:
     return _with_text(exchange, '{"story": "Once upon a time"}')
 
 
+@mutant("structured.fits-schema-without-strict")
+def schema_is_taken_as_advice(exchange: Exchange) -> Exchange:
+    """The text has a field that the schema does not have, and lacks those that it requires."""
+    return _with_text(exchange, '{"answer": ["Sure", "here it is"]}')
+
+
 @mutant("structured.one-of-the-choices")
 def choice_is_explained(exchange: Exchange) -> Exchange:
     """The text explains the choice."""

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.check import RepeatedAnswers
 from conformance.exchange import Request
-from conformance.judge.evidence.answer_difference import compare_answers
+from conformance.judge.evidence.answer_difference import compare_answers, gap_at_divergence, is_near_tie
 from conformance.judge.evidence.repetition import measure_repetition
 from conformance.tests.test_exchange import plain
 
@@ -63,12 +63,27 @@ def alternative(token: str, logprob: float) -> dict[str, Any]:
         (answer("abcd", 3, 3, 3, 0.1), answer("abcx", 3, 3, 3, 3), "possible"),
         (answer("abcd", 3, 3, 3, 3), answer("abcx", 3, 3, 3, 3), "clear"),
         (answer("abcd", 0.1, 3, 3, 3), answer("xbcd", 3, 3, 3, 3), "possible"),
+        (answer("abc?"), answer("abcd", 3, 3, 3, 0.1), "possible"),
+        (answer("abc?"), answer("abcd", 3, 3, 3, 3), "clear"),
+        (answer("abcd", 3, 3, 3, 3), answer("abc?"), "clear"),
+        (answer("abcdef"), answer("abcd", 3, 3, 3, 3), "possible"),
         (answer("abcdef", temperature=1), answer("abcdeg", temperature=1), "possible"),
         (answer("abcdef", temperature=1), answer("xyz", temperature=1), "clear"),
     ],
 )
 def test_a_difference_is_clear_if_rounding_cannot_explain_it(base: Exchange, other: Exchange, expected: str) -> None:
     assert expected == compare_answers(base, other)
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.1, True), (3, False)])
+def test_the_log_probabilities_of_either_answer_show_a_near_tie(gap: float, expected: bool) -> None:
+    scored, alone = answer("abcd", 3, 3, 3, gap), answer("abc?")
+    assert (expected, expected) == (is_near_tie(alone, scored), is_near_tie(scored, alone))
+    assert not is_near_tie(alone, answer("abcd"))
+
+
+def test_white_space_before_a_text_shows_no_other_token() -> None:
+    assert gap_at_divergence(answer("abc"), answer(" abc", 3, 3, 3, 3)) is None
 
 
 def test_repetition_counts_greedy_requests_that_were_sent_more_than_once() -> None:

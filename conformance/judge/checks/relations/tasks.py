@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.evidence.answer_difference import compare_answers, trimmed_texts
+from conformance.judge.evidence.answer_difference import compare_answers, is_near_tie, trimmed_texts
 from conformance.judge.evidence.repetition import require_repetition
 from conformance.plan.scenarios.combinations.tasks import ALONE, MORE, SCENARIO, STREAMED
 
@@ -54,6 +54,8 @@ def parameters_without_effect_leave_tasks_alone(
 def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> bool:
     """Return whether an answer clearly differs from the one alone, or is the same other one in both forms.
 
+    The same near tie may be decided otherwise in both.
+
     The same text ends for the same reason.
 
     White space around the texts does not count: it is trimmed by some servers in one form only.
@@ -62,7 +64,7 @@ def _is_another(alone: Exchange, other: Exchange, streamed: Exchange | None) -> 
         return _ends_of(alone) != _ends_of(other)
     difference = compare_answers(alone, other)
     both = streamed is not None and trimmed_texts(other) == trimmed_texts(streamed)
-    return difference == "clear" or (difference == "possible" and both)
+    return difference == "clear" or (difference == "possible" and both and not is_near_tie(alone, other))
 
 
 def _differ_visibly(one: Exchange, other: Exchange) -> bool:
