@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +71,22 @@ class LogprobEntry:
             for at, item in enumerate(items if isinstance(items, list) else [])
             if isinstance(item, dict)
         ]
+
+
+def find_sure(entry: LogprobEntry) -> dict[tuple[str, bytes | None], float]:
+    """Return the log-probabilities of the alternatives that are listed whichever token was drawn.
+
+    Without those whose name is empty or not theirs alone; and without the least likely one, because some servers list
+    the token that was drawn in the place of the last one that is likelier.
+    """
+    listed = [item for item in entry.top if LEAST < item.logprob <= 0]
+    least = min((item.logprob for item in listed), default=0.0)
+    named = Counter((item.token, item.data) for item in listed)
+    return {
+        (item.token, item.data): item.logprob
+        for item in listed
+        if item.token and item.logprob > least and named[item.token, item.data] == 1
+    }
 
 
 def any_entries(exchange: Exchange) -> dict[int, list[LogprobEntry]]:

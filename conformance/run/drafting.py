@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -173,7 +174,11 @@ def require_matching_patterns(
     contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = (), wanted: Draw = NOTHING
 ) -> None:
     """Raise UsageError for a topic or pattern that matches nothing, whatever capabilities a server declares."""
-    require_known_topics(topics, {**gather_checks(contract), **(oracle.CHECKS if wanted != NOTHING else {})})
+    checks = gather_checks(contract)
+    require_known_topics(topics, {**checks, **(oracle.CHECKS if wanted != NOTHING else {})})
+    # Most patterns match rows of the contract; what else they may match takes seconds to list.
+    rows = [name for name in _list_rows(contract) if not topics or checks[name].topic in topics]
+    only = tuple(pattern for pattern in only if not any(fnmatchcase(row, pattern) for row in rows))
     assertions: list[Assertion] = []
     for known in _extremes(contract):  # most patterns match something of a server that declares all
         if only := find_unmatched(only, assertions, topics):
@@ -195,9 +200,9 @@ def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Con
     left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
     seen: set[str] = set()
     for list_known in (_list_rows, _list_requirements):  # most waivers are of rows, and the others take seconds
+        if not left:
+            return
         for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
-            if not left:
-                return
             known = list_known(contract)
             left = [waiver for waiver in left if not any(map(waiver.covers, known))]
             seen |= known

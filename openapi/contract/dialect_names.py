@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openapi.contract.resolution import dialect_files, read, vendor_files
+from openapi.contract.resolution import dialect_files, read_aliases, vendor_files
 from openapi.contract.tree.installed import DIALECTS, list_installed
 from openapi.contract.tree.yaml_file import ContractError
 
@@ -14,7 +14,7 @@ def names() -> dict[str, str]:
     """
     ids = {dialect: dialect for dialect in dialect_files()}
     for dialect, path in dialect_files().items():
-        for alias in read(path).get("aliases", ()):
+        for alias in read_aliases(dialect):
             if alias in ids:
                 raise ContractError(f"openapi/{path}: duplicate alias {alias!r}: dialect {ids[alias]} has this name")
             ids[alias] = dialect

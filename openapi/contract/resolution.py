@@ -7,6 +7,7 @@ dialect of this package or another file, and pin its own document.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -37,6 +38,7 @@ ADDED: Final = (
 DELTAS: Final = ("extends", "add", "replace", "remove")
 SILENT_NULL: Final = {"expect": "accept", "level": "MAY", "ground": "silence"}
 """The answer to null of which a page says nothing: either one passes."""
+ALIASES: Final = re.compile(r"^aliases: (\[.*\])$", re.MULTILINE)
 NO_DOCUMENT: Final = "none"
 """The value of `document` of a dialect without a document: the file itself states its facts."""
 
@@ -44,12 +46,28 @@ NO_DOCUMENT: Final = "none"
 @cache
 def read(path: str) -> Any:
     """Return the content of a YAML file of this package, e.g. `shapes/tools.yaml`."""
-    where = f"openapi/{path}"
+    return parse(_read_packaged(path), f"openapi/{path}")
+
+
+def _read_packaged(path: str) -> str:
     try:
-        text = files("openapi").joinpath(path).read_text(encoding="utf-8")
+        return files("openapi").joinpath(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ContractError(f"{where}: file not found") from None
-    return parse(text, where)
+        raise ContractError(f"openapi/{path}: file not found") from None
+
+
+@cache
+def read_aliases(dialect: str) -> tuple[str, ...]:
+    """Return the other names of a built-in dialect.
+
+    Only their line is parsed: the names of all dialects are needed often, and parsing the files takes a second.
+    Raises ContractError for a file without such a line.
+    """
+    path = dialect_files()[dialect]
+    found = ALIASES.search(_read_packaged(path))
+    if found is None:
+        raise ContractError(f"openapi/{path}: aliases: expected one line, such as `aliases: []`")
+    return tuple(parse(found[1], f"openapi/{path}"))
 
 
 @cache
@@ -173,7 +191,7 @@ def _resolve_parent(parent: Any, path: str, within: tuple[str, ...], file: Path 
 
 
 def _aliases() -> dict[str, str]:
-    return {alias: dialect for dialect, path in dialect_files().items() for alias in read(path).get("aliases", ())}
+    return {alias: dialect for dialect in dialect_files() for alias in read_aliases(dialect)}
 
 
 def _add_own_parts(tree: Tree, own: Tree, file: Path) -> None:

@@ -169,12 +169,13 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
 
 @check("output.interval-kept", on=_sets(not_generated(STREAMED_ANSWER), "stream_interval"))
 def chunks_hold_as_many_tokens_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With stream_interval a stream has no more chunks with text than its tokens need; the first and the last may be
-    smaller.
+    """With stream_interval a stream has no more chunks with text than its tokens need; the first and the last of each
+    choice may be smaller.
     """
     sent: Any = exchange.request_json
     tokens = completion_count(exchange)
-    most = tokens // sent["stream_interval"] + 2  # the first token and the last ones may have smaller chunks
+    smaller = 2 * len(exchange.choices)  # the first token and the last ones
+    most = tokens // sent["stream_interval"] + smaller
     found = sum(len(choice.deltas) for choice in exchange.choices.values())
     if found > most:
         yield Finding("/events", f"at most {most} chunks with text for {format_quantity(tokens, 'token')}", f"{found}")

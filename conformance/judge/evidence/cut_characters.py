@@ -20,7 +20,7 @@ def require_cut_by_server(exchange: Exchange, context: Context) -> None:
     """Raise NotExercised if the model may have generated the U+FFFD of an answer, or parts of characters.
 
     A server that cuts a character between two tokens shows each part as U+FFFD, or does so only in streams. A model
-    shows one alone, and in both forms.
+    shows one alone, and in both forms; or within one text of the whole run.
     """
     if context.garbled():
         raise NotExercised("the model generates invalid UTF-8")
@@ -31,3 +31,6 @@ def require_cut_by_server(exchange: Exchange, context: Context) -> None:
     equals = answers.with_text_of(exchange) if answers is not None else ()
     if any(other.text == text and other.exchange.is_stream != exchange.is_stream for other in equals):
         raise NotExercised("plain and streamed answers have the same U+FFFD, which the model may have generated")
+    is_within = text.count(CUT) == 1 and not text.strip().startswith(CUT) and not text.strip().endswith(CUT)
+    if is_within and answers is not None and len(answers.before_cut_characters) < 2:
+        raise NotExercised("one text of the run has a U+FFFD in its middle, which the model may have generated")

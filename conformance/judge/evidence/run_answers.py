@@ -17,6 +17,7 @@ from conformance.judge.answer_fields import read_id
 from conformance.judge.evidence.answer_text import AnswerText, Relation, relate
 from conformance.judge.evidence.odd_numbers import OddNumber, find_odd_numbers
 from conformance.judge.evidence.silent_answers import find_silent
+from conformance.judge.logprob_entries import CUT
 from conformance.judge.token_counts import has_text
 from openapi.stream.strict_json import NOT_JSON
 
@@ -105,6 +106,12 @@ class RunAnswers:
     @cached_property
     def _by_prompt(self) -> Mapping[str, tuple[Exchange, ...]]:
         return {exchange.id: tuple(group) for group in self._by_prompt_key.values() for exchange in group}
+
+    @cached_property
+    def before_cut_characters(self) -> frozenset[str]:
+        """What stands before the first U+FFFD of each text that has one."""
+        texts = (exchange.content() or "" for exchange, _ in self._answers)
+        return frozenset(text.partition(CUT)[0] for text in texts if CUT in text)
 
     def with_prompt_of(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the answers to requests with the same prompt, this one included."""

@@ -21,16 +21,30 @@ LISTED = 20
 HOT = "cold-and-hot", "hot"
 
 
-def draw(rng: Random, temperature: float, *, top_k: int = 1000, min_p: float = 0.0, tokens: int = 0) -> Iterator[Any]:
-    """Yield the entries of tokens that a server draws from a thousand."""
+def draw(
+    rng: Random,
+    temperature: float,
+    *,
+    top_k: int = 1000,
+    min_p: float = 0.0,
+    tokens: int = 0,
+    lists_drawn: bool = False,
+    same_names: int = 0,
+) -> Iterator[Any]:
+    """Yield the entries of tokens that a server draws from a thousand.
+
+    lists_drawn: whether the drawn token is listed in the place of the last one. same_names: how many tokens share one.
+    """
     for _ in range(tokens):
         logits = sorted((rng.gauss(0, 2.5) for _ in range(1000)), reverse=True)
         whole = math.log(sum(map(math.exp, logits)))
         known = [logit - whole for logit in logits]
         kept = [value for value in known[:top_k] if value >= known[0] + math.log(min_p or 1e-300)]
         at = rng.choices(range(len(kept)), [math.exp((value - known[0]) / temperature) for value in kept])[0]
-        top = [{"token": f"w{rank}", "logprob": value, "bytes": None} for rank, value in enumerate(known[:LISTED])]
-        yield LogprobEntry("/0", {"token": f"w{at}", "logprob": known[at], "bytes": None, "top_logprobs": top})
+        shown = [*range(LISTED - 1), at if lists_drawn and at >= LISTED else LISTED - 1]
+        names = [f"w{max(rank, same_names)}" for rank in range(1000)]
+        top = [{"token": names[rank], "logprob": known[rank], "bytes": None} for rank in shown]
+        yield LogprobEntry("/0", {"token": names[at], "logprob": known[at], "bytes": None, "top_logprobs": top})
 
 
 @pytest.mark.parametrize(
@@ -47,6 +61,8 @@ def draw(rng: Random, temperature: float, *, top_k: int = 1000, min_p: float = 0
         ("hot", {"temperature": 2.0, "top_k": 20}, {"temperature": 0.5, "top_k": 20}, 1),
         ("hot", {"temperature": 2.0}, {"temperature": 2.0, "min_p": 0.05}, 0),
         ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 2.0}, 0),
+        ("hot", {"temperature": 2.0}, {"temperature": 2.0, "lists_drawn": True}, 0),
+        ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 2.0, "same_names": 8}, 0),
         ("all", {"temperature": 2.0, "top_k": -1}, {"temperature": 0.01}, 1),
     ],
 )

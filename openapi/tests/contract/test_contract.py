@@ -13,7 +13,7 @@ import pytest
 import openapi
 from openapi.contract.capability import request_for
 from openapi.contract.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
-from openapi.contract.resolution import read
+from openapi.contract.resolution import read, read_aliases
 from openapi.contract.tree.delta import walk_tree
 from openapi.description.validation import Validator
 
@@ -67,13 +67,18 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_a_duplicate_alias_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {path: {"aliases": ["same"]} for path in ("dialects/a.yaml", "dialects/b.yaml")}
     monkeypatch.setattr(
         "openapi.contract.dialect_names.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"}
     )
-    monkeypatch.setattr("openapi.contract.dialect_names.read", files.__getitem__)
+    monkeypatch.setattr("openapi.contract.dialect_names.read_aliases", lambda _: ("same",))
     with pytest.raises(ContractError, match=r"dialects/b.yaml: duplicate alias 'same': dialect a has this name"):
         names()
+
+
+def test_aliases_read_from_their_line_are_those_of_the_whole_file() -> None:
+    assert {dialect: load(dialect).aliases for dialect in DIALECTS} == {
+        dialect: read_aliases(dialect) for dialect in DIALECTS
+    }
 
 
 def test_a_contract_cannot_be_changed() -> None:

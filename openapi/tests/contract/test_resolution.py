@@ -36,6 +36,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Dialect files in memory, by path. `root` and the shapes exist already."""
     contents: dict[str, Any] = {"dialects/root.yaml": ROOT, "shapes/s.yaml": SHAPES}
     monkeypatch.setattr(resolution, "read", contents.__getitem__)
+    monkeypatch.setattr(resolution, "read_aliases", lambda dialect: contents[f"dialects/{dialect}.yaml"]["aliases"])
     monkeypatch.setattr(resolution, "resolve_built_in", resolution.resolve_built_in.__wrapped__)
     monkeypatch.setattr(
         resolution,

@@ -1,7 +1,7 @@
 """A check of temperatures by the log-probabilities of what was drawn: each token as often as it should be.
 
 At temperature T a token is drawn with a probability proportional to exp(log-probability / T). Among the alternatives
-that an answer lists these probabilities are exact, whatever the rest of the vocabulary is.
+that an answer lists, whichever token was drawn, these probabilities are exact, whatever the rest of the vocabulary is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.logprob_entries import CUT, LEAST, LogprobEntry, all_entries, first_entries
+from conformance.judge.logprob_entries import CUT, LEAST, LogprobEntry, all_entries, find_sure, first_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,8 +55,8 @@ class Sum:
     tokens: int = 0
 
     def add(self, entry: LogprobEntry, temperature: float, *, near: bool) -> None:
-        """Add an entry; nothing if its token is not listed, or no other one could have been drawn."""
-        values = _listed(entry)
+        """Add an entry; nothing if its token is not surely listed, or no other one could have been drawn."""
+        values = find_sure(entry)
         best = max(values.values(), default=0.0)
         span = min(temperature * RARE, NEAR if near else math.inf)
         kept = [value for value in values.values() if value > best - span]

@@ -1,8 +1,9 @@
 """A check of penalties by what was drawn: tokens that the text already has are as unlikely as penalties make them.
 
 At temperature 1 a token is drawn with a probability proportional to exp(log-probability - penalties). Among the
-alternatives that an answer lists these probabilities are exact. How much likelier other penalties make all drawn tokens
-together is a number that exceeds N, for a server that draws as it should, in one of N runs at most.
+alternatives that an answer lists, whichever token was drawn, these probabilities are exact. How much likelier other
+penalties make all drawn tokens together is a number that exceeds N, for a server that draws as it should, in one of N
+runs at most.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import Context, Finding, NotExercised, NotObserved, relation
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.checks.effects.amounts import SAME, key_of, list_changes, list_penalties
-from conformance.judge.logprob_entries import LEAST, LogprobEntry, entries_by_choice, first_entries
+from conformance.judge.logprob_entries import CUT, LogprobEntry, entries_by_choice, find_sure, first_entries
 from conformance.judge.token_counts import completion_count
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def _log_likelihood(entries: Sequence[LogprobEntry], presence: float, frequency:
     """Return the logarithm of the probability of all tokens, each among its alternatives."""
     total = 0.0
     for entry, penalties in zip(entries, list_penalties(entries, presence, frequency), strict=True):
-        listed = {
-            key_of(item): item.logprob for item in entry.top if item.identifies_token and LEAST < item.logprob <= 0
-        }
+        listed = {key: value for key, value in find_sure(entry).items() if CUT not in key[0]}
         if key_of(entry) not in listed:
             continue
         left = {key: value - penalties.get(key, 0.0) for key, value in listed.items()}

@@ -90,8 +90,10 @@ def streamed_reason_is_a_documented_one(exchange: Exchange, _: Context) -> Itera
 
 
 @check("stream.no-error-event", on=STREAM, invalidates=("body",))
-def stream_reports_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The stream of a valid request reports no error."""
+def stream_reports_no_error(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The stream of a valid request reports no error. One that may be refused may also be refused in its stream."""
+    if context.step.expect == "either" and exchange.walk.errors and not exchange.choices:
+        raise NotExercised("the stream refuses the request")
     for at, chunk in exchange.walk.errors:
         yield Finding(f"/events/{at}", "a chunk", repr(chunk)[:120])
 

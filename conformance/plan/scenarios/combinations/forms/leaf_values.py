@@ -44,8 +44,7 @@ MEANINGFUL: Final = frozenset(("type", "required", "role"))
 """Fields whose strings mean something, although the schema does not list them."""
 NUMBERS: Final = (0.5, -1.5, 3.0, 1e-5, 7, 0, -7, 100)
 STOP_IDS: Final = "stop_token_ids"
-"""A list of integers of 32 bits that a server compares with tokens, so that they may be beyond its vocabulary."""
-GREATEST: Final = 2**31 - 1
+"""A list of ids of tokens."""
 KEYS: Final = ("a.b/c d-e", "0", "300", "1023")
 SCHEMA: Final = "parameters"
 """The field with a schema that clients generate, in which everything may be unusual."""
@@ -186,8 +185,6 @@ def _list_scalars(schema: Schema, name: str) -> list[Any]:
     whole = "number" not in kinds
     low, high = schema.get("minimum", -1000), schema.get("maximum", 1000)
     numbers = [value for value in NUMBERS if low <= value <= high and not (whole and isinstance(value, float))]
-    if name == STOP_IDS:
-        numbers.append(schema.get("maximum", GREATEST))
     return numbers if kinds & {"number", "integer"} else []
 
 
