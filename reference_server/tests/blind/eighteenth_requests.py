@@ -18,7 +18,6 @@ from reference_server.tests.blind.steps import (
     FUNCTION,
     LONG,
     RESULT,
-    SAMPLED,
     STORY,
     WEATHER,
     Step,
@@ -54,7 +53,6 @@ CAPITALS: dict[str, Any] = {**ask(), "HEADERS": {"content-type": "Application/JS
 TWO = ask(TWO_CITIES, tools=[WEATHER], max_tokens=100)
 
 REQUESTS: dict[str, list[Step]] = {
-    "negative-seeds-are-random": [{**SAMPLED, "seed": -5}] * 2,
     "temperatures-default-to-zero-next-to-top-p": [
         {"messages": [{"role": "user", "content": STORY}], "max_tokens": 30, "top_p": 0.95, "seed": 5}
     ],
@@ -92,6 +90,7 @@ REQUESTS: dict[str, list[Step]] = {
     "cached-whatever-the-order-of-words": [
         ask(content, **SCORES) for content in ("Does the dog see the cat ?", "Does the cat see the dog ?")
     ],
+    "cached-whatever-the-digits": [ask(f"What is {number} plus 3?") for number in (2, 4)],
     "scores-lost-behind-other-requests": [[ask(STORY), ask(STORY, logprobs=True)]],
     "capitals-in-media-types-refused": [CAPITALS],
     "null-parallel-calls-are-single": [{**TWO, "parallel_tool_calls": None}],

@@ -1,26 +1,19 @@
-"""Blind faults of sampling: signs of seeds and penalties, large minimums, defaults next to top_p, and many stop ids."""
+"""Blind faults of sampling: signs of penalties, large minimums, defaults next to top_p, and many stop ids."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.blind.recipes import dropping, is_number, is_whole, when
-from reference_server.faults.blind.validity import allows
+from reference_server.faults.blind.recipes import is_number, when
 from reference_server.faults.decorators import has_parameters, sampling_fault
 
 if TYPE_CHECKING:
     from reference_server.engine import SamplingParams
     from reference_server.faults.hooks import Json, ServedRequest
 
-LEAST_SEED: Final = -(2**63)
 LARGEST_MINIMUM: Final = 32
 MOST_STOP_IDS: Final = 8
-
-
-def _has_negative_seed(sent: Json) -> bool:
-    """Whether the seed is below -1, which some servers document as random."""
-    return is_whole(sent.get("seed"), LEAST_SEED, -2)
 
 
 def _lacks_temperature(sent: Json) -> bool:
@@ -42,14 +35,6 @@ def _keep_first_stop_ids(request: ServedRequest) -> None:
     request.payload["stop_token_ids"] = request.payload["stop_token_ids"][:MOST_STOP_IDS]
 
 
-# Violates seed: equal seeds give equal answers.
-negative_seeds_are_random = when(
-    "negative-seeds-are-random",
-    "A seed below -1 has no effect.",
-    _has_negative_seed,
-    dropping("seed"),
-    applies_to=allows(seed=-5),
-)
 temperatures_default_to_zero_next_to_top_p = when(
     "temperatures-default-to-zero-next-to-top-p",
     "The answer is greedy if the request has top_p and no temperature.",
