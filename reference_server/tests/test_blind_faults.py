@@ -20,6 +20,8 @@ from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
 from reference_server.tests.blind import (
+    eighteenth_requests,
+    eighteenth_variation_requests,
     eighth_requests,
     eighth_variation_requests,
     eleventh_requests,
@@ -76,6 +78,7 @@ REQUESTS = {
     "fifteenth": {**fifteenth_requests.REQUESTS, **fifteenth_variation_requests.REQUESTS},
     "sixteenth": {**sixteenth_requests.REQUESTS, **sixteenth_variation_requests.REQUESTS},
     "seventeenth": {**seventeenth_requests.REQUESTS, **seventeenth_variation_requests.REQUESTS},
+    "eighteenth": {**eighteenth_requests.REQUESTS, **eighteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

@@ -1,0 +1,1 @@
+"""Blind faults of structured output, streams and media."""
