@@ -41,9 +41,16 @@ class SchemaForms:
         self._document = document
         self._compiled: dict[str, jsonschema_rs.Validator] = {}
         self._known: dict[tuple[str, str], frozenset[Form]] = {}
+        self._resolved: dict[str, tuple[str, Schema]] = {}
+        self._inner: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def resolve(self, pointer: str) -> tuple[str, Schema]:
         """Return the schema at a pointer, and its own pointer if this one leads to a reference."""
+        if pointer not in self._resolved:
+            self._resolved[pointer] = self._resolve(pointer)
+        return self._resolved[pointer]
+
+    def _resolve(self, pointer: str) -> tuple[str, Schema]:
         schema: Any = self._document
         for part in pointer.removeprefix("#/").split("/"):
             part = part.replace("~1", "/").replace("~0", "~")
@@ -93,10 +100,13 @@ class SchemaForms:
             yield ("=" + json.dumps(value),)
         types = schema.get("type")
         yield from ((f"type:{kind}",) for kind in (types if isinstance(types, list) else ()) if is_type(value, kind))
-        for step, inner in list_inner(schema, pointer):
+        if pointer not in self._inner:
+            self._inner[pointer] = tuple(list_inner(schema, pointer))
+        for step, inner in self._inner[pointer]:
             for part in self._take(step, inner, schema, value):
                 yield (step,)
-                yield from ((step, *form) for form in self._find(inner, part))
+                found = self.find_forms(inner, part) if step == ITEM else self._find(inner, part)
+                yield from ((step, *form) for form in found)
 
     def _take(self, step: str, inner: str, schema: Schema, value: Any) -> Iterator[Any]:
         """Yield the parts of a value to which an inner schema applies."""
