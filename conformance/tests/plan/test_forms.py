@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
-from conformance.plan.scenarios import list_scenarios
+from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities
 from conformance.plan.scenarios.combinations.conversations import arrange
 from conformance.plan.scenarios.combinations.forms import forms
 from conformance.plan.scenarios.combinations.forms.merging import merge
 from conformance.plan.scenarios.combinations.forms.writer import TOKENS
+from conformance.tests.plan.listed_scenarios import list_for
 from openapi.contract.contract import Keyword, load, names
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ WITH_CALLS = {
 
 def _list(dialect: str, declare: Callable[[Contract], DeclaredCapabilities]) -> tuple[Contract, tuple[Scenario, ...]]:
     contract = load(dialect)
-    capabilities = declare(contract)
-    narrowed = narrow_contract(contract, capabilities)
-    return narrowed, list_scenarios(contract, narrowed, capabilities)
+    return list_for(contract, declare(contract))
 
 
 def _own(scenarios: tuple[Scenario, ...]) -> list[Scenario]:

@@ -12,12 +12,12 @@ import pytest
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan import plan
-from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
+from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities
 from conformance.plan.conditions import list_conditions
-from conformance.plan.scenarios import list_scenarios
 from conformance.plan.selection import needed_requests
 from conformance.run.drafting import draft, require_matching_patterns
 from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
+from conformance.tests.plan.listed_scenarios import list_for
 from openapi.contract.contract import Keyword, Requirement, load, names
 
 if TYPE_CHECKING:
@@ -215,8 +215,7 @@ def test_the_maximum_tokens_of_a_request(step: Step, tokens: int) -> None:
 def test_a_requirement_that_no_scenario_exercises_is_listed() -> None:
     contract = load("mindie-2.3")
     capabilities = default_capabilities(contract)
-    judged = narrow_contract(contract, capabilities)
-    scenarios = list_scenarios(contract, judged, capabilities)
+    judged, scenarios = list_for(contract, capabilities)
     sent = [scenario for scenario in scenarios if scenario.id not in ("get-chat", "unknown-path")]
     made = plan.make_plan(judged, sent, gather_checks())
     assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in made.uncovered}

@@ -14,13 +14,13 @@ from conformance.errors import HarnessError
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
     default_capabilities,
-    narrow_contract,
     narrow_to_declared,
 )
-from conformance.plan.scenarios import boundaries, boundary_request, boundary_values, list_scenarios
+from conformance.plan.scenarios import boundaries, boundary_request, boundary_values
 from conformance.plan.scenarios.written import reading
 from conformance.scenario import OMITTED, Scenario, Step
 from conformance.stop_string import StopFrom
+from conformance.tests.plan.listed_scenarios import list_for
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, read_json
@@ -55,7 +55,8 @@ DECLARED: dict[str, Callable[[Contract], DeclaredCapabilities]] = {
 
 def scenarios(contract: Contract, capabilities: DeclaredCapabilities) -> tuple[Scenario, ...]:
     """All scenarios for a server with these capabilities."""
-    return list_scenarios(contract, narrow_contract(contract, capabilities), capabilities)
+    _, listed = list_for(contract, capabilities)
+    return listed
 
 
 @pytest.fixture(params=DIALECTS)
