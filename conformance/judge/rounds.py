@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DECIDED = "earlier rounds had already decided every trial that needs it"
 """Why a step was not sent: no trial needed another round of it."""
+ACCEPTED = "the value was accepted together with others"
+"""Why a request with one value was not sent: another one showed that the server accepts it."""
 
 
 def trial(

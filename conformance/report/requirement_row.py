@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.check import Finding
-from conformance.judge.rounds import DECIDED
+from conformance.judge.rounds import ACCEPTED, DECIDED
 from conformance.report.outcome import Outcome
 from openapi.contract.contract import Keyword
 
@@ -138,8 +138,8 @@ def _decide(
 def _reasons(group: list[Judgement]) -> str:
     """Return the first two reasons why nothing was judged.
 
-    DECIDED explains nothing to the reader, so it is left out if there are other reasons.
+    That a request was not needed explains nothing to the reader, so it is left out if there are other reasons.
     """
     reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
-    others = [reason for reason in reasons if reason != DECIDED]
+    others = [reason for reason in reasons if reason not in (ACCEPTED, DECIDED)]
     return "; ".join((others or list(reasons))[:2])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
 from conformance.judge.evidence.liveness import explain_unsent
 from conformance.judge.evidence.requested_schema import fits_its_schema
-from conformance.judge.rounds import DECIDED
+from conformance.judge.rounds import ACCEPTED, DECIDED
 from conformance.record import Record
 from conformance.run.calls import continue_conversation, cut_stop, explain_no_stop, key_alteration
 from conformance.run.failures.second_tries import SecondTries
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from conformance.run.failures.canary import Canary
     from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
-
-
-SHOWN: Final = "the value was accepted together with others"
 
 
 class Run:
@@ -99,7 +96,7 @@ class Run:
 
     async def _run_scenario(self, scenario: Scenario) -> None:
         if self._is_shown(scenario):
-            self._skip(scenario, scenario.steps, SHOWN)
+            self._skip(scenario, scenario.steps, ACCEPTED)
             return
         if self._reusable and (exchanges := self._reusable.get(scenario.request_key(self._server.model))):
             self._reuse(scenario, exchanges)

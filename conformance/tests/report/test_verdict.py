@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.judge.rounds import DECIDED
+from conformance.judge.rounds import ACCEPTED, DECIDED
 from conformance.plan.plan import Plan
 from conformance.report.outcome import Outcome, row_fails
 from conformance.report.verdict import Verdict, build_report
@@ -146,10 +146,11 @@ def test_an_untestable_row_lists_each_reason_once() -> None:
     assert row.note == "no answer; too fast"
 
 
-def test_an_unneeded_step_is_a_reason_only_if_there_is_no_other_reason() -> None:
-    unneeded = replace(make_judgement(), unobserved=DECIDED, applies=False)
+@pytest.mark.parametrize("reason", [DECIDED, ACCEPTED])
+def test_an_unneeded_step_is_a_reason_only_if_there_is_no_other_reason(reason: str) -> None:
+    unneeded = replace(make_judgement(), unobserved=reason, applies=False)
     other = replace(unneeded, unobserved="no code of HTTP")
-    assert [[DECIDED], ["no code of HTTP"]] == [
+    assert [[reason], ["no code of HTTP"]] == [
         [row.note for row in make_report(*judged).rows]
         for judged in ([unneeded, unneeded], [unneeded, other, unneeded])
     ]
