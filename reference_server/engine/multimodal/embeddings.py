@@ -7,6 +7,7 @@ stays a list of numbers, and two prompts have a common prefix in the prefix cach
 from __future__ import annotations
 
 import secrets
+from collections import OrderedDict
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,8 @@ FIRST_ID: Final = 1 << 32
 OFFSET_BITS: Final = 16
 """A medium has less than 2**16 positions."""
 HASH_BITS: Final = 46
+KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Size of the embeddings that are kept for later prompts: a conversation sends its pictures with each turn."""
 
 
 def is_media_id(token_id: int) -> bool:
@@ -44,11 +47,12 @@ def text_tokens(prompt: Seq[int]) -> Seq[int]:
 
 
 class MediaRows:
-    """The embeddings of one medium. ids: of its positions. vectors: [positions, width]."""
+    """The embeddings of one medium. ids: of its positions. vectors: [positions, width]. size: in bytes."""
 
     def __init__(self, first_id: int, vectors: torch.Tensor) -> None:
         self.ids = range(first_id, first_id + len(vectors))
         self.vectors = vectors
+        self.size = vectors.nbytes
 
 
 class MediaPrompt(list[int]):
@@ -64,7 +68,9 @@ class MediaPrompt(list[int]):
 
 
 class MediaEmbeddings:
-    """The embeddings of the media in all prompts that exist, by their ids. Threads may share it.
+    """The embeddings of the media in all prompts that exist and in the latest others, by their ids.
+
+    Threads may share it.
 
     placeholder_id: the token that the chat template writes for a medium, and that stands for its positions in texts.
     """
@@ -73,10 +79,11 @@ class MediaEmbeddings:
         self.placeholder_id = placeholder_id
         self._key = secrets.token_bytes(32)  # a client cannot create a second file with the ids of another
         self._rows: WeakValueDictionary[int, MediaRows] = WeakValueDictionary()
+        self._latest: OrderedDict[int, MediaRows] = OrderedDict()
         self._adding = Lock()
 
     def add(self, media: Media, encode: Callable[[Media], torch.Tensor]) -> MediaRows:
-        """Return the embeddings of a medium, computed only if no existing prompt has it."""
+        """Return the embeddings of a medium, computed only if neither an existing prompt nor a late one has it."""
         number = int.from_bytes(blake2b(media.digest, key=self._key, digest_size=8).digest()) >> (64 - HASH_BITS)
         first_id = FIRST_ID + (number << OFFSET_BITS)
         rows = self._rows.get(first_id)
@@ -84,7 +91,16 @@ class MediaEmbeddings:
             encoded = MediaRows(first_id, encode(media))
             with self._adding:  # all prompts with a medium share its rows: the rows of a prompt that ends would be lost
                 rows = self._rows.setdefault(first_id, encoded)
+        self._keep(first_id, rows)
         return rows
+
+    def _keep(self, first_id: int, rows: MediaRows) -> None:
+        """Keep the latest embeddings, as many as fit."""
+        with self._adding:
+            self._latest[first_id] = rows
+            self._latest.move_to_end(first_id)
+            while sum(kept.size for kept in self._latest.values()) > KEPT_BYTES:
+                self._latest.popitem(last=False)
 
     def contains(self, token_id: int) -> bool:
         """Return whether the embedding of a position exists."""

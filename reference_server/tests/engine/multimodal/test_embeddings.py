@@ -1,8 +1,9 @@
-"""Test that the embeddings of a medium exist as long as any prompt with it."""
+"""Test that the embeddings of a medium exist as long as any prompt with it, and are kept for later prompts."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import numpy as np
@@ -31,3 +32,21 @@ def test_of_two_requests_with_the_same_image_at_the_same_time_one_may_end_before
     del requests[ended]
     assert embeddings.contains(ids[0])
     assert POSITIONS == len(embeddings.embed(ids, torch.nn.Embedding(8, 4)))
+
+
+@pytest.mark.parametrize(("others", "computed"), [(1, 1), (2, 2)])
+def test_the_latest_embeddings_are_kept_as_far_as_they_fit(
+    monkeypatch: pytest.MonkeyPatch, others: int, computed: int
+) -> None:
+    vectors = torch.ones(POSITIONS, 4)
+    monkeypatch.setattr("reference_server.engine.multimodal.embeddings.KEPT_BYTES", 2 * vectors.nbytes)
+    embeddings, encoded = MediaEmbeddings(PLACEHOLDER), []
+
+    def encode(media: Media) -> torch.Tensor:
+        encoded.append(media.digest)
+        return vectors
+
+    others_sent = [replace(IMAGE, digest=bytes([number])) for number in range(others)]
+    for media in (IMAGE, *others_sent, IMAGE):
+        embeddings.add(media, encode)
+    assert computed == encoded.count(IMAGE.digest)
