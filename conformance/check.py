@@ -190,7 +190,7 @@ class Check:
         if self.whole:
             return tuple(step.name for step in scenario.steps if step.name in made)
         if self.trial is None:
-            return self.over or (step.name,)
+            return tuple(step.name if name == step.streams_as else name for name in self.over) or (step.name,)
         parts = set(self.trial.parts_of(step).values())
         candidates = [step for step in scenario.steps if step.part in parts]
         return tuple(step.name for step in candidates if step.round <= 1 or step.name in made)
@@ -219,13 +219,17 @@ def check(
 def relation(
     identity: str, *, over: tuple[str, ...], unmet: Callable[[Exchange], str | None] = no_precondition
 ) -> Callable[[Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]], Check]:
-    """Make a check from a function over several steps. It applies to every scenario that has all of these steps."""
+    """Make a check from a function over several steps. It applies to every scenario that has all of these steps.
+
+    A step that is also streamed is judged in both forms.
+    """
 
     def make(judge: Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]) -> Check:
         claim, help_text = parse_claim(identity, judge)
 
         def applies_to(scenario: Scenario, step: Step, _: Contract) -> bool:
-            return step.name == over[-1] and {step.name for step in scenario.steps}.issuperset(over)
+            is_judged_here = step.name == over[-1] or step.streams_as in over
+            return is_judged_here and {step.name for step in scenario.steps}.issuperset(over)
 
         return Check(identity, claim, help_text, Applicability(applies_to, unmet), judge, over=over)
 

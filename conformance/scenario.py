@@ -60,6 +60,7 @@ class Step:
     after the other steps of their scenario. `only_for` is the only check that a step is sent for. A step that is
     `thorough` is only sent at that depth. A step that
     `continues` an earlier one sends the messages of that step and the message of its answer in front of its own ones.
+    `streams_as` names the step whose request this one repeats as a stream: it is judged as that step is.
     """
 
     name: str = "main"
@@ -81,6 +82,12 @@ class Step:
     only_for: str | None = None
     continues: str | None = None
     thorough: bool = False
+    streams_as: str | None = None
+
+    @property
+    def judged_as(self) -> str:
+        """The name by which checks know the step."""
+        return self.streams_as or self.name
 
     @property
     def source(self) -> str | None:

@@ -251,7 +251,7 @@ def in_scenario(pattern: str, step_pattern: str = "*", *, refused: bool = False)
     matches_id, matches_name = (re.compile(translate(glob)).match for glob in (pattern, step_pattern))
 
     def applies_to(scenario: Scenario, step: Step, _contract: Contract) -> bool:
-        return matches_id(scenario.id) is not None and matches_name(step.name) is not None
+        return matches_id(scenario.id) is not None and matches_name(step.judged_as) is not None
 
     unmet = why_not_refused if refused else no_precondition
     return Applicability(applies_to, unmet, lambda identity: matches_id(identity) is not None)

@@ -108,12 +108,12 @@ def _judge_one(
     absent = [name for name in steps if (scenario.id, name) not in recorded]
     if absent:
         return _unobserved(assertion, (), missing.get((scenario.id, absent[0]), NotObserved("it was not sent")))
-    exchanges = {name: recorded[scenario.id, name] for name in steps}
+    exchanges = {name: recorded[scenario.id, step] for name, step in zip(check.over or steps, steps, strict=True)}
     identities = tuple(exchange.id for exchange in exchanges.values())
     required = steps
     if check.is_relation:  # these also work with fewer rounds
         first_round = {step.name for step in scenario.steps if step.round <= 1}
-        required = tuple(name for name in steps if name in first_round)
+        required = check.over or tuple(name for name in steps if name in first_round)
     for name in required:
         if reason := check.on.unmet(exchanges[name]):
             optional = _is_optional(assertion, name, exchanges[name], context.contract)

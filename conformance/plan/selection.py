@@ -44,7 +44,7 @@ def select_requests(
                 chosen |= {(assertion.scenario.id, step.name) for step in assertion.scenario.steps}
             elif few or _is_distinct(assertion):
                 chosen |= requests[assertion.id]
-            else:
+            elif assertion.step.streams_as is None:  # other streams show the same as the repetition of a plain request
                 conditions = {(assertion.check.id, item) for item in list_conditions(assertion, contract)}
                 candidates.setdefault(requests[assertion.id], set()).update(conditions)
     chosen |= _cover(candidates, chosen)

@@ -115,7 +115,7 @@ def tokens_are_named_by_their_ids(exchange: Exchange, _: Context) -> Iterator[Fi
                 return
 
 
-@check("output.named-tokens-listed", on=_sets(not_generated(PLAIN_ANSWER), "logprob_token_ids"))
+@check("output.named-tokens-listed", on=_sets(not_generated(ANSWER), "logprob_token_ids"))
 def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The tokens that logprob_token_ids lists are among the alternatives of every token.
 

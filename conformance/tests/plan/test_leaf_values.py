@@ -75,8 +75,8 @@ def test_every_free_string_of_a_parameter_has_characters_beyond_latin_1() -> Non
 
 
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "siliconstorm", "vllm"])
-def test_stop_token_ids_are_beyond_any_vocabulary(dialect: str) -> None:
-    assert [2**31 - 1] == [max(ids) for ids in _leaves(dialect, "stop_token_ids")]
+def test_stop_token_ids_are_in_every_vocabulary(dialect: str) -> None:
+    assert [100] == [max(ids) for ids in _leaves(dialect, "stop_token_ids")]
 
 
 def test_lists_have_equal_items_and_stay_within_their_limit() -> None:

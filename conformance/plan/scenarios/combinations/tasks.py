@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
 from conformance.scenario import Scenario, Step
+from openapi.contract.contract import Keyword
 from openapi.contract.defaults import stated_default
 from openapi.contract.parameter import ABSENT
 
@@ -106,6 +107,7 @@ class Task:
     """One kind of request, and the capabilities that it needs. `tokens` is the limit of its answer.
 
     empty: whether it is also sent with empty lists. renamed: whether it is also sent with the other name of the limit.
+    nulls: whether it is also sent with null for these parameters, which is as good as left out.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Task:
     capabilities: frozenset[str] = frozenset()
     empty: bool = False
     renamed: bool = False
+    nulls: bool = False
 
 
 TASKS: Final = (
@@ -129,7 +132,7 @@ TASKS: Final = (
         },
         frozenset(("structured_output",)),
     ),
-    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",))),
+    Task("call", 64, {"messages": [ASKED_TWICE], "tools": [WEATHER]}, frozenset(("tools",)), nulls=True),
     Task(
         "result",
         6,
@@ -203,7 +206,11 @@ def _steps(task: Task, contract: Contract) -> Iterator[Step]:
         return
     yield Step(f"{task.name}{ALONE}", body=alone)
     usage = {"stream_options": {"include_usage": True}} if "stream_options" in known else {}
-    others = (*list_others(contract), *(EMPTY if task.empty else ()))
+    others = (
+        *list_others(contract),
+        *(EMPTY if task.empty else ()),
+        *(list_nulls(contract) if task.nulls else ()),
+    )
     for number, body in enumerate(_add_others(task, alone, others, allowed, known), 1):
         yield Step(f"{task.name}{MORE}{number}", body=body)
         streamed = {**body, "stream": True, **usage}
@@ -216,6 +223,15 @@ def list_others(contract: Contract) -> tuple[Body, ...]:
     stated = {name: stated_default(contract.parameters[name]) for name in BY_DEFAULT & contract.parameters.keys()}
     own = {name: value for name, value in stated.items() if value not in (ABSENT, None)}
     return tuple({name: own.get(name, value) for name, value in values.items()} for values in WITHOUT_EFFECT)
+
+
+def list_nulls(contract: Contract) -> tuple[Body, ...]:
+    """Return null for each of the parameters without effect that every server accepts as null: it has its default."""
+    names = dict.fromkeys(name for values in WITHOUT_EFFECT for name in values)
+    known = {name: contract.parameters[name].null for name in names if name in contract.parameters}
+    return tuple(
+        {name: None} for name, null in known.items() if null.expect == "accept" and null.keyword is Keyword.MUST
+    )
 
 
 def _add_others(

@@ -48,6 +48,7 @@ CYRILLIC: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445", "a
 GREEK: Final = str.maketrans("\u03b1\u03bd\u03bf\u03c1", "avop")
 """Letters that look like Latin ones, of which Unicode has no table."""
 NOTES: Final = (
+    TextKind("number", "Room 7", "Room 73918462051730042", grows=True),
     TextKind(
         "email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True, rare=True
     ),
@@ -85,9 +86,9 @@ NOTES: Final = (
     TextKind("placeholder", "Dear <{{$home}}>", "Dear <{{$name}}>", rare=True),
     TextKind("braces", "Set {{a}}", "Set {a}", rare=True),
     TextKind("backslashes", "In C:\\\\tmp", "In C:\\tmp"),
-    TextKind("escapes", "One\\ntwo", "One\ntwo"),
+    TextKind("escapes", "One\\ntwo", "One\ntwo", rare=True),
     TextKind("tags", "<i>Soft</i> bread", "<b>Soft</b> bread", rare=True),
-    TextKind("emphasis", "**Loud** and `low`", "Loud and low"),
+    TextKind("emphasis", "**Loud** and `low`", "Loud and low", rare=True),
     TextKind("indentation", "for all:\n        sing", "for all:\n    sing"),
     TextKind("joined-lines", "early\nlate", "early late", rare=True),
     TextKind("carriage-return", "up\r\ndown", "up\ndown"),
@@ -95,7 +96,7 @@ NOTES: Final = (
     TextKind("emoji", "Flight \U0001f680", "Flight \U0001f6f8", rare=True),
     TextKind("joined-emoji", "She is \U0001f469\u200d\U0001f680", "She is \U0001f469\U0001f680", rare=True),
     _fold("accent", "A caf\u00e9", _drop_accents),
-    _fold("look-alikes", "Dance a \u0445\u043e\u0440\u043e", lambda text: text.translate(CYRILLIC)),
+    _fold("look-alikes", "Dance a \u0445\u043e\u0440\u043e", lambda text: text.translate(CYRILLIC), rare=True),
     _fold("greek-look-alikes", "Sing \u03bf\u03c1\u03b1", lambda text: text.translate(GREEK), rare=True),
     TextKind("scripts", "\u4f60\u597d \u05e9\u05dc\u05d5\u05dd", "\u65e9\u5b89 \u05d1\u05d5\u05e7\u05e8"),
     TextKind("beyond-bmp", "Tags \U0001f308 \U0001d518 \U00020bb7", "Tags \U0001f30b \U0001d51f \U00020b9f"),
@@ -107,7 +108,7 @@ NOTES: Final = (
     _fold("digits", "Page \u0664\u0662", _write_digits, rare=True),
     _fold("sharp-s", "a stra\u00dfe", str.casefold, rare=True),
     TextKind("invisible", "ho\u200btel", "hotel"),
-    TextKind("other-spaces", "5\u00a0km of\u2009old\u202froad", "5 km of old road"),
+    TextKind("other-spaces", "5\u00a0km of\u2009old\u202froad", "5 km of old road", rare=True),
     TextKind("quotes", "\u201csoft\u201d", '"soft"'),
     TextKind(
         "account", "Send it to NO9386011117947", "Send it to MT84MALT011000012345MTLCAST001S", grows=True, rare=True
@@ -119,10 +120,10 @@ NOTES: Final = (
         rare=True,
     ),
     TextKind("blanks-at-line-ends", "verse   \nline", "verse\nline", rare=True),
-    TextKind("tab", "left\tright", "left    right"),
+    TextKind("tab", "left\tright", "left    right", rare=True),
     TextKind("repeated", "soooooooooo", "soooo", rare=True),
     TextKind("long-word", f"{LONG_WORD}x1", f"{LONG_WORD}q7", rare=True),
-    TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?"),
+    TextKind("role", "\nUser: Is it warm?", "\nUser: Is it cold?", rare=True),
     _fold("case", "HELLO World", str.lower, rare=True),
 )
 RISKY: Final = (

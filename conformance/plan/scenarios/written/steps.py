@@ -67,7 +67,7 @@ def _all_steps(
     row: dict[str, Any], rows: list[dict[str, Any]], contract: Contract | None, place: str
 ) -> Iterator[Step]:
     if not row.get("rounds"):
-        yield from (copy for step in rows for copy in _copies(step, _step(step, contract, place)))
+        yield from (copy for step in rows for copy in _copies(step, _step(step, contract, place), contract))
         yield from (copy for step in rows for copy in _crowd(step, _step(step, contract, place)))
         return
     for step in rows:
@@ -82,10 +82,15 @@ def _all_steps(
                 yield replace(made, name=f"{step['name']}.{number}", part=step["name"], round=number)
 
 
-def _copies(row: dict[str, Any], step: Step) -> Iterator[Step]:
-    """Yield the step, or its copies, which are parts of its name."""
+def _copies(row: dict[str, Any], step: Step, contract: Contract | None) -> Iterator[Step]:
+    """Yield the step, and the same streamed if it is sent in both forms; or its copies, which are parts of its name."""
     if "copies" not in row:
         yield step
+    if row.get("also_streamed"):
+        counted = contract is None or "stream_options" in known_parameters(contract)
+        options = {"stream_options": {"include_usage": True}} if counted else {}
+        streamed = {**(step.body or {}), "stream": True, **options}
+        yield replace(step, name=f"{step.name}-streamed", body=streamed, streams_as=step.name)
     for number in range(1, row.get("copies", 0) + 1):
         yield replace(step, name=f"{step.name}-{number}", part=step.name)
 
