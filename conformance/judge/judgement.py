@@ -151,7 +151,7 @@ def trace_reads(
     """Judge again, and return which parts of which exchanges the check read."""
     assertion, reads = judgement.assertion, Reads()
     exchanges = {
-        step.name: cast("Exchange", trace(exchange, reads))
+        step.judged_as if assertion.check.over else step.name: cast("Exchange", trace(exchange, reads))
         for step in assertion.scenario.steps
         if (exchange := recorded.get((assertion.scenario.id, step.name))) and exchange.id in judgement.exchanges
     }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import NotExercised
 from conformance.judge.answer_fields import read_id
+from conformance.judge.evidence.answer_difference import is_greedy
 from conformance.judge.evidence.answer_text import AnswerText, Relation, relate
 from conformance.judge.evidence.odd_numbers import OddNumber, find_odd_numbers
 from conformance.judge.evidence.silent_answers import find_silent
@@ -109,8 +110,9 @@ class RunAnswers:
 
     @cached_property
     def before_cut_characters(self) -> frozenset[str]:
-        """What stands before the first U+FFFD of each text that has one."""
-        texts = (exchange.content() or "" for exchange, _ in self._answers)
+        """What stands before the first U+FFFD of each greedy text that has one neither at its start nor at its end."""
+        greedy = (exchange for exchange, _ in self._answers if is_greedy(exchange))
+        texts = ((exchange.content() or "").strip().strip(CUT) for exchange in greedy)
         return frozenset(text.partition(CUT)[0] for text in texts if CUT in text)
 
     def with_prompt_of(self, exchange: Exchange) -> tuple[Exchange, ...]:

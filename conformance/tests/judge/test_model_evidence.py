@@ -11,7 +11,7 @@ import pytest
 
 from conformance.exchange import Exchange, Request, Response, Segment
 from conformance.judge.evidence.model import generates_invalid_utf8, repeats_when_hot
-from conformance.proof.editing.answers import edit_choice, edit_text
+from conformance.proof.editing.answers import edit_choice, edit_text, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,9 @@ def test_a_server_is_not_reported_for_a_model_that_garbles(read_good: Callable[[
 
     def garble(exchange: Exchange) -> Exchange:
         return (
-            edit_text(exchange, lambda text: f"\ufffd{text}") if exchange.succeeded and exchange.content() else exchange
+            say(exchange, f"\ufffd{exchange.content()}{exchange.step}")
+            if exchange.succeeded and exchange.content()
+            else exchange
         )
 
     assertions = [assertion for assertion in good.plan.assertions if assertion.check.id == identity][:20]
@@ -58,6 +60,27 @@ def test_a_server_is_not_reported_for_a_model_that_garbles(read_good: Callable[[
     once = {key: exchange for key, exchange in everywhere.items() if key[0] == assertions[0].scenario.id}
     assert any(judgement.findings for judgement in good.judge(once, assertions))
     assert not any(judgement.findings for judgement in good.judge(everywhere, assertions))
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "is_reported"),
+    [
+        ("a silver \ufffd fish", (), False),
+        ("a silver \ufffd fish", ("an old \ufffd boat",), True),
+        ("a silver \ufffd fish", ("a silver \ufffd fish, and more",), False),
+        ("a silver fish \ufffd", (), True),
+        ("a \ufffd silver \ufffd fish", (), True),
+    ],
+)
+def test_one_replacement_character_within_one_text_of_a_run_may_be_that_of_the_model(
+    read_good: Callable[[str], Good], text: str, others: tuple[str, ...], *, is_reported: bool
+) -> None:
+    good = read_good("mindie-2.3")
+    plain = good.of(WELL_ENCODED[0])
+    keys = [(item.scenario.id, item.step.name) for item in plain]
+    changed = {key: say(good.exchanges[key], new) for key, new in zip(keys, (text, *others), strict=False)}
+    first = [item for item in plain if (item.scenario.id, item.step.name) == keys[0]]
+    assert is_reported == any(judgement.findings for judgement in good.judge(changed, first))
 
 
 def test_a_model_that_is_certain_repeats_its_greedy_answer_when_hot() -> None:
