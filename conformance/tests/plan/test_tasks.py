@@ -28,7 +28,8 @@ def test_every_task_meets_every_parameter_without_effect(dialect: str) -> None:
         more = [body for step, body in sent.items() if step.startswith(f"{task.name}{tasks.MORE}")]
         if alone is None:
             continue
-        for values in (*tasks.WITHOUT_EFFECT, *(tasks.EMPTY if task.empty else ())):
+        nulls = tasks.list_nulls(contract) if task.nulls else ()
+        for values in (*tasks.WITHOUT_EFFECT, *(tasks.EMPTY if task.empty else ()), *nulls):
             added = tasks.list_usable(values, alone, known, allowed)
             if added and not any(added.items() <= body.items() for body in more):
                 absent.append((task.name, values))
@@ -43,6 +44,18 @@ def test_requests_with_more_parameters_have_all_of_the_task(dialect: str) -> Non
         alone = sent[f"{task}{tasks.ALONE}"]
         renamed = {tasks.LIMIT: body[tasks.NEWER_LIMIT]} if tasks.NEWER_LIMIT in body else {}
         assert alone == {key: {**renamed, **body}[key] for key in alone}
+
+
+def test_null_stands_next_to_tools_for_every_parameter_that_each_server_accepts_as_null() -> None:
+    nulls = {name for values in tasks.list_nulls(load("vllm")) for name in values}
+    assert {"n", "seed", "stop", "parallel_tool_calls", "top_k"} <= nulls
+    sent = {
+        name
+        for step, body in _bodies("vllm").items()
+        for name in body
+        if step.startswith("call") and body[name] is None
+    }
+    assert nulls == sent
 
 
 @pytest.mark.parametrize("name", sorted(tasks.BY_DEFAULT))
