@@ -48,7 +48,7 @@ CYRILLIC: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445", "a
 GREEK: Final = str.maketrans("\u03b1\u03bd\u03bf\u03c1", "avop")
 """Letters that look like Latin ones, of which Unicode has no table."""
 NOTES: Final = (
-    TextKind("number", "Room 7", "Room 73918462051730042", grows=True),
+    TextKind("number", "Gate 7", "Gate 73918462051730042", grows=True),
     TextKind(
         "email", "Write to anna@example.org", "Write to anna.kowalczyk-1987@post.example.org", grows=True, rare=True
     ),
