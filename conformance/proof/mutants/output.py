@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_either, edit_message
+from conformance.proof.editing.logprobs import edit_each
 from conformance.proof.editing.streams import edit_chunks, edit_frames
 from conformance.proof.mutants.mutant import mutant
 
@@ -73,12 +74,7 @@ def tokens_are_told_as_texts(exchange: Exchange) -> Exchange:
 @mutant("output.named-tokens-listed")
 def tokens_asked_for_are_not_listed(exchange: Exchange) -> Exchange:
     """The tokens that the request lists are not among the alternatives."""
-
-    def change(choice: dict[str, Any]) -> None:
-        for entry in choice["logprobs"]["content"]:
-            entry["top_logprobs"] = []
-
-    return edit_choice(exchange, change)
+    return edit_each(exchange, lambda entry: entry.update(top_logprobs=[]))
 
 
 @mutant("output.prompt-scored")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from conformance.proof.editing.logprobs import edit_content
 from conformance.proof.mutants.mutant import mutant
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.exchange import Exchange
+
+SAME_TOKENS: Final = 12
+"""Answers with penalties and without have at least as many tokens."""
 
 
 def _choose_unlikely(content: list[dict[str, Any]]) -> None:
@@ -25,15 +29,15 @@ def penalties_are_doubled(exchange: Exchange) -> Exchange:
     return edit_content(exchange, _choose_unlikely)
 
 
-def _repeat(content: list[dict[str, Any]]) -> None:
-    """Let each token be the same, and hardly likelier than another one."""
-    del content[12:]  # both answers have at least as many tokens
-    for entry in content:
-        others = [{"token": "unsaid", "logprob": -0.8, "bytes": list(b"unsaid")}]
-        entry |= {"token": "said", "logprob": -0.6, "bytes": list(b"said"), "top_logprobs": others}
-
-
 @mutant("effects.penalties-at-temperature-0", steps="*penalised")
 def penalties_are_ignored_when_greedy(exchange: Exchange) -> Exchange:
-    """The answer repeats a token, with penalties as without."""
-    return edit_content(exchange, _repeat)
+    """The answer repeats a token that is hardly likelier than another one, with penalties as without."""
+    left = iter(range(SAME_TOKENS))
+
+    def repeat(content: list[dict[str, Any]]) -> None:
+        del content[sum(1 for _ in islice(left, len(content))) :]
+        for entry in content:
+            others = [{"token": "unsaid", "logprob": -0.8, "bytes": list(b"unsaid")}]
+            entry |= {"token": "said", "logprob": -0.6, "bytes": list(b"said"), "top_logprobs": others}
+
+    return edit_content(exchange, repeat)

@@ -20,7 +20,8 @@ def penalties_are_ignored_when_drawn(exchange: Exchange) -> Exchange:
 
 
 def _say_again(content: list[dict[str, Any]]) -> None:
-    """Let each token be the same, and somewhat likelier than another one."""
-    said, unsaid = ({"token": token, "bytes": list(token.encode())} for token in ("said", "unsaid"))
+    """Let each token be the same, and somewhat likelier than others."""
+    values = {"said": -0.2, "unsaid": -1.8, "unheard": -4.0}
+    said, *others = ({"token": token, "bytes": list(token.encode()), "logprob": at} for token, at in values.items())
     for entry in content:
-        entry |= {**said, "logprob": -0.2, "top_logprobs": [{**said, "logprob": -0.2}, {**unsaid, "logprob": -1.8}]}
+        entry |= {**said, "top_logprobs": [said, *others]}

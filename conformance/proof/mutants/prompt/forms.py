@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text, say
+from conformance.proof.editing.answers import add_tokens, edit_either, say
 from conformance.proof.editing.responses import refuse
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from conformance.exchange import Exchange
 
 
@@ -18,23 +20,28 @@ def prompt_stays_whole(exchange: Exchange) -> Exchange:
     return add_tokens(exchange, prompt=20)
 
 
-@mutant("prompt.side-kept", steps="cut-right")
+@mutant("prompt.side-kept", steps="cut-right*")
 def another_part_is_kept(exchange: Exchange) -> Exchange:
     """A prompt that is cut on the right loses its first token."""
-    return edit_answer(exchange, lambda answer: answer["prompt_token_ids"].pop(0))
+    return edit_either(exchange, lambda holder: (holder.get("prompt_token_ids") or [0]).pop(0))
 
 
-@mutant("prompt.last-message-continued", steps="continued")
+@mutant("prompt.last-message-continued", steps="continued*")
 def last_message_is_closed(exchange: Exchange) -> Exchange:
     """The last message is closed before the answer begins."""
-    return edit_answer(exchange, lambda answer: answer.update(prompt_text=f"{answer['prompt_text']}<|im_end|>"))
+
+    def close(holder: dict[str, Any]) -> None:
+        if holder.get("prompt_text"):
+            holder["prompt_text"] += "<|im_end|>"
+
+    return edit_either(exchange, close)
 
 
-@mutant("prompt.no-echo-unasked", steps="continued")
+@mutant("prompt.no-echo-unasked", steps="continued*")
 def last_message_is_always_echoed(exchange: Exchange) -> Exchange:
     """The answer begins with the last message, whatever echo is."""
     message = exchange.request_json["messages"][-1]["content"]
-    return edit_text(exchange, lambda text: message + text)
+    return say(exchange, f"{message}{exchange.content()}")
 
 
 @mutant("prompt.last-message-echoed", steps="echoed")
