@@ -129,7 +129,10 @@ def test_user_text_cannot_stand_for_an_image(vision_engine: LocalEngine) -> None
     assert placeholder_id(vision_engine) not in prompt
 
 
-def test_embeddings_are_freed_with_their_prompts(vision_engine: LocalEngine) -> None:
+def test_embeddings_that_are_not_kept_are_freed_with_their_prompts(
+    vision_engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reference_server.engine.multimodal.embeddings.KEPT_BYTES", 0)
     prompt = encode(vision_engine, *draw(11, 1))
     position = max(prompt)
     assert vision_engine._media.contains(position)
