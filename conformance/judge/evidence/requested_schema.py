@@ -19,19 +19,24 @@ def schema_of_text(sent: Mapping[str, Any]) -> Any:
 
     A schema in structured_outputs may be JSON text.
     """
-    form, outputs = (sent.get(name) for name in ("response_format", "structured_outputs"))
-    named = form.get("json_schema") if isinstance(form, dict) else None
-    if isinstance(named, dict):
+    if (named := _named_schema(sent)) is not None:
         return named.get("schema")
+    outputs = sent.get("structured_outputs")
     schema = outputs.get("json") if isinstance(outputs, dict) else None
     return read_json(schema).value if isinstance(schema, str) else schema
 
 
 def is_without_strict(sent: Mapping[str, Any]) -> bool:
     """Return whether a request demands a schema in its response_format without `strict: true`."""
+    named = _named_schema(sent)
+    return named is not None and named.get("strict") is not True
+
+
+def _named_schema(sent: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema in a response_format, with its name; None without one."""
     form = sent.get("response_format")
     named = form.get("json_schema") if isinstance(form, dict) else None
-    return isinstance(named, dict) and named.get("strict") is not True
+    return named if isinstance(named, dict) else None
 
 
 def schema_of_call(sent: Mapping[str, Any]) -> Any:
