@@ -15,6 +15,7 @@ SAMPLE = Random(1).sample(list_kinds(), 12)
 KNOWN = {"llama": "fast", "gpt2": "fast", "mamba": "slow", "jamba": "slow", "bert": "refused"}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("kind", sorted({*SAMPLE, *KNOWN}))
 def test_every_kind_is_served_or_refused_in_one_line(kind: str) -> None:
     logging.disable(logging.WARNING)

@@ -179,6 +179,7 @@ def shell(line: str, **variables: str) -> tuple[int, str]:
     return result.returncode, result.stderr
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     ("words", "code"), [("--help", 0), ("check --help", 0), ("spec matrix", 0), ("spec diff mindie ovms", 0), ("x", 2)]
@@ -187,6 +188,7 @@ def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(words: str,
     assert (code, "") == shell(f"chatproof {words} 2>&1 | true", PYTHONUNBUFFERED=unbuffered)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("closed", "code"),
     [("spec matrix >&-", 0), ("spec matrix <&- >&- 2>&-", 0), ("x 2>&-", 2), ("check --list --dialect ovms >&-", 0)],

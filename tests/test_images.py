@@ -37,6 +37,7 @@ def dockerfile() -> dict[str, list[tuple[str, str]]]:
     return stages
 
 
+@pytest.mark.takes_turns
 @pytest.mark.skipif(os.geteuid() != 0, reason="a step sets the owner of a folder")
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_steps_of_the_dockerfile_install_a_target_and_its_command_works(tmp_path: Path, target: str) -> None:

@@ -80,12 +80,14 @@ def lines_of(command: tuple[str, ...], width: int) -> list[str]:
     return [line.rstrip() for line in result.stdout.splitlines()]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("command", "width"), PICTURES)
 def test_the_output_of_a_command_has_the_form_that_fits_the_terminal(command: tuple[str, ...], width: int) -> None:
     expected = PICTURES[command, width].strip("\n").splitlines()
     assert expected == lines_of(command, width)[: len(expected)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("command", [("spec", "matrix"), DIFF, FAULTS])
 def test_no_line_is_wider_than_the_terminal_and_no_report_is_cut(command: tuple[str, ...], width: int) -> None:

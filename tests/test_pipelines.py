@@ -61,6 +61,7 @@ def run_action(folder: Path, inputs: dict[str, str]) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, env=environment(**values, **files), capture_output=True, text=True)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("code", [0, 1, 3])
 def test_the_action_ends_with_the_exit_code_of_the_check_and_writes_reports(
     servers: dict[int, str], tmp_path: Path, code: int
@@ -112,6 +113,7 @@ def test_the_action_runs_nothing_of_its_inputs(tmp_path: Path) -> None:
     assert [] == [step["name"] for step in steps if "${{" in step.get("run", "")]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("code", [0, 1])
 def test_the_job_of_gitlab_ends_with_the_exit_code_of_the_check(
     servers: dict[int, str], tmp_path: Path, code: int
@@ -135,6 +137,7 @@ def test_the_job_of_gitlab_ends_with_the_exit_code_of_the_check(
     assert ["stream.done-last"] == results["run"]["only"]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("code", [0, 1])
 def test_the_step_of_jenkins_ends_with_the_exit_code_of_the_check(
     servers: dict[int, str], tmp_path: Path, code: int
@@ -169,6 +172,7 @@ def offline(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(map(str, places)), "PATH": path}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("hook", "bad"), [("chatproof-dialect", "id: [\n"), ("chatproof-config", "[check]\nx = 1\n")])
 def test_the_hooks_of_pre_commit_accept_a_valid_file_and_refuse_an_invalid_one(
     tmp_path: Path, hook: str, bad: str

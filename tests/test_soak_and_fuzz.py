@@ -65,6 +65,7 @@ def test_mutated_answers_never_cause_an_internal_error(tmp_path: Path, monkeypat
     }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", ["openai", "ovms-2024", "siliconstorm", "vllm"])  # nearly all checks, together
 def test_no_check_fails_on_recorded_answers_that_are_changed(dialect: str) -> None:
     count, errors = recorded_answers.find_errors(dialect, seed=0)

@@ -74,8 +74,8 @@ async def verify(
     kills: frozenset[Kill]
     sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else known.others
     if sparing:
-        shown_by = tuple(known.verified_by.values()) or known.shown_by
-        kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by, sample_size))
+        select = select_known(fault.name, known.verifying_scenarios, sample_size)
+        kills = await fault_run.run_fault(host, baseline, fault, select)
         killers = strongest(kills, fault)
         if fault.benign or confirms_in_part(known, killers):
             return TrialResult(kills, killers, known.shown_by, known.others, known.flaky)

@@ -21,7 +21,7 @@ from conformance.proof import detection, kill_matrix
 from conformance.proof.depths import depth_table
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
-from conformance.proof.kill_table import KILL_TABLE, read
+from conformance.proof.kill_table import KILL_TABLE, choose_fewest, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
 from conformance.proof.progress import show_progress
 from conformance.run.session.target import load_contract
@@ -70,6 +70,11 @@ KILL_MATRIX: Final = Path("docs/kill-matrix.md")
 @click.option("--known", is_flag=True, help="With --write: test known faults with their recorded scenarios only")
 @click.option("--thorough", is_flag=True, help="Test each fault with all scenarios, as --write and --only do")
 @click.option(
+    "--fewest",
+    is_flag=True,
+    help="With --check: only the variations, new faults, and as many faults as let every check fail once",
+)
+@click.option(
     "--check", "reference", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the kill matrix has changed"
 )
 def run(
@@ -81,6 +86,7 @@ def run(
     no_bounds: bool,
     known: bool,
     thorough: bool,
+    fewest: bool,
     output: Path | None,
     reference: Path | None,
 ) -> None:
@@ -89,6 +95,8 @@ def run(
     Every fault must be detected by a check, every check must detect a fault, and correct servers must pass. A fault is
     tested with scenarios that showed it when the kill matrix was written, and with a sample of the others: those of its
     strongest check, and for each check those of two faults.
+
+    --fewest leaves out faults whose checks other faults show to fail, and judges faultless servers by quick runs.
 
     Exit codes: 0 all of that holds, 1 it does not, 2 usage error, 5 internal error.
     """
@@ -104,6 +112,8 @@ def run(
             raise UsageError("--depth requires --origin; `chatproof faults depths` measures the project's own faults")
         if reference and not complete:
             raise UsageError("--check requires all faults: remove --dialect, --only and --no-bounds")
+        if fewest and (thorough or not reference):
+            raise UsageError("--fewest requires --check, and excludes --thorough")
         if known and (thorough or not output):
             raise UsageError("--known requires --write, and excludes --thorough")
         known_rows = _known_rows() if known or not (thorough or output or only) else {}
@@ -117,6 +127,7 @@ def run(
             bounds=not no_bounds,
             complete=complete,
             sparing=sparing,
+            fewest=fewest,
         )
     except UsageError as error:
         _exit_with(str(error), USAGE)
@@ -130,11 +141,11 @@ def run(
     if results is not None:
         data = detection.to_data(hosted, result.matrix.rows, result.false_positives)
         results.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    changes = kill_matrix.compare_tables(read(), kill_matrix.to_data(result.matrix)) if reference else []
     matrix = result.matrix
-    if output is not None and not complete:
+    if fewest or (output is not None and not complete):
         existing = {fault.name for fault in hosted}
         matrix = make_matrix(kill_matrix.add_known_rows(matrix, read(), existing).rows, complete=True)
+    changes = kill_matrix.compare_tables(read(), kill_matrix.to_data(matrix)) if reference else []
     note = _describe_false_positives(matrix, len(list_dialects()), result.false_positives)
     text = kill_matrix.render(matrix, [note], depth_table.render_summary(depth_table.read()))
     if reference is not None and not changes and (not reference.exists() or _head(_read(reference)) != _head(text)):
@@ -182,13 +193,18 @@ def _run_faults(
     bounds: bool,
     complete: bool,
     sparing: bool,
+    fewest: bool,
 ) -> tuple[MutationResult, tuple[HostedFault, ...]]:
     """Run the selected faults, and return the result and all faults of the origin."""
+    left_out = known_rows.keys() - choose_fewest(known_rows.values()) if fewest else frozenset()
     dialects = (load_contract(dialect).location,) if dialect else list_dialects()
     with show_progress("starting the fault host") as show, start_fault_host(dialects) as host:
         hosted = of_origin(host.faults, origin)
         faults = [
-            fault for fault in hosted if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
+            fault
+            for fault in hosted
+            if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
+            if fault.benign or fault.name not in left_out
         ]
         result = asyncio.run(
             run_faults(
@@ -201,6 +217,7 @@ def _run_faults(
                 once=bool(origin),
                 sparing=sparing,
                 depth=depth,
+                faultless_depth="quick" if fewest else "standard" if sparing else None,
             )
         )
         return result, hosted

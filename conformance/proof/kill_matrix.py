@@ -63,6 +63,16 @@ class FaultRow:
     flaky: bool = False
     findings: int = 0
 
+    @property
+    def verifying_checks(self) -> frozenset[str]:
+        """The checks that detect the fault when the row is verified."""
+        return frozenset(self.verified_by or self.killers)
+
+    @property
+    def verifying_scenarios(self) -> frozenset[str]:
+        """The scenarios that are sent when the row is verified, without the sample of others."""
+        return frozenset(self.verified_by.values() or self.shown_by)
+
 
 @dataclass(frozen=True, slots=True)
 class KillMatrix:

@@ -57,6 +57,7 @@ async def run_faults(
     once: bool = False,
     sparing: bool = False,
     depth: Depth = "thorough",
+    faultless_depth: Depth | None = None,
 ) -> MutationResult:
     """Test each fault in the first of these dialects that has it, and each variation also in one of the others.
 
@@ -64,9 +65,9 @@ async def run_faults(
     known_rows: rows that are verified with the scenarios that showed the fault; a fault without such a row is tested
         with all scenarios, and those that are enough to repeat the result are found.
     once: test each fault once, and do not look for scenarios that repeat the result, which is then not stored.
-    sparing: judge the faultless servers with standard plans, and known rows by the checks that verify them. Otherwise
-        these checks are chosen.
+    sparing: judge known rows by the checks that verify them. Otherwise these checks are chosen.
     depth: how much of a plan is sent; the kill matrix is about thorough runs.
+    faultless_depth: how much of it is sent to the faultless servers, if not as much.
     on_progress: called with a line of text after each step.
     """
     trials = [trial for fault in faults for trial in plan_trials(fault, dialects)]
@@ -76,7 +77,7 @@ async def run_faults(
     async def measure(name: str) -> Baseline:
         async with free:
             on_progress(f"judging the faultless server in {name}")
-            return await fault_run.measure_baseline(host, name, depth, "standard" if sparing else depth)
+            return await fault_run.measure_baseline(host, name, depth, faultless_depth)
 
     wanted = [name for name in dialects if complete or any(trial.dialect == name for trial in trials)]
     baselines = dict(zip(wanted, await asyncio.gather(*map(measure, wanted)), strict=True))

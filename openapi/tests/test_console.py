@@ -83,6 +83,7 @@ def test_a_block_by_value_lists_each_value_once() -> None:
     assert lines == ["top_k", "  integer     one, three, five", "  -1 or more  two", "  -           four"]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("command", "arguments"), [(print_matrix, ()), (diff, ("mindie", "openai"))])
 def test_the_columns_of_a_command_are_never_thinner_than_is_legible(

@@ -95,6 +95,7 @@ FLOORS: dict[str, float] = {
 """A little below the figures of the card, since fewer are asked."""
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("skill", FLOORS)
 def test_fresh_dialogues_are_answered_as_well_as_the_card_says(scores: dict[str, SkillScore], skill: str) -> None:
     assert scores[skill].share >= FLOORS[skill], scores[skill]

@@ -20,6 +20,7 @@ ROWS: Final = harness_attacks.ATTACKS.rows
 ATTACKS: Final = {**harness_attacks.ATTACKS, **origin_attacks.ATTACKS}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_the_suite_and_the_load_test_survive(
     row: Row, tmp_path: Path, record_property: Callable[[str, Any], None]

@@ -56,6 +56,7 @@ def released(server: ReferenceProcess) -> Iterator[None]:
     assert server.wait_until_released(before, seconds=10).leaked(before) == {}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.usefixtures("released")
 @pytest.mark.parametrize("direction", ["to_server", "to_client"])
 @pytest.mark.parametrize("name", FAULTS)
@@ -73,6 +74,7 @@ def test_a_network_fault_ends_at_most_its_own_request(server: ReferenceProcess, 
     assert server.post().status == 200
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("fault", "conforms"),
     [(NetworkFault(slice_bytes=7), True), (NetworkFault(end_after=300), False)],

@@ -101,6 +101,7 @@ def terminated_server(_: Row) -> Iterator[Answer]:
         yield from streams.answers.values()
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("row", ATTACKS.rows, ids=str)
 def test_the_process_ends_or_recovers(row: Row, record_property: Callable[[str, Any], None]) -> None:
     measured: dict[str, Any] = {"row": row.number}

@@ -25,6 +25,7 @@ HEALTH_S: Final = 1.0
 RELEASE_S: Final = 5.0
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("row", SHARED, ids=str)
 def test_the_server_survives_and_others_notice_nothing(
     row: Row, server: ReferenceProcess, record_property: Callable[[str, Any], None]

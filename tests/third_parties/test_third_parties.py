@@ -97,6 +97,7 @@ def test_a_refusal_that_was_demanded_confirms_nothing(url: str) -> None:
     assert not confirmation.confirm(url, "tiny", row("parameters.n", refused), judged, None).confirmed
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("condition", "met"),
     [

@@ -27,6 +27,7 @@ def test_the_list_of_a_dialect_contains_only_its_checks(chatproof: Callable[...,
     assert "auth.key-demanded" not in result.stdout
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("identity", ["stream.done-last", "answer.created-now", "parameters.invalid-refused"])
 def test_a_check_can_be_shown(chatproof: Callable[..., CommandResult], identity: str) -> None:
     result = chatproof("checks", "show", identity)

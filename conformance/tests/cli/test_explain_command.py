@@ -67,6 +67,7 @@ def test_the_script_of_completion_is_printed_for_a_shell(chatproof: Callable[...
     assert "_CHATPROOF_COMPLETE" in chatproof("completion", shell).stdout
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -113,6 +113,7 @@ users = 5
     assert not (tmp_path / "results.json").exists()
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

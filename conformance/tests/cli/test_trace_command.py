@@ -61,6 +61,7 @@ def strongest(keywords: set[Keyword]) -> Keyword:
     return min(keywords, key=STRENGTH.index)
 
 
+@pytest.mark.takes_turns
 def test_every_sentence_is_tested_or_excluded(traced: tuple[TracedSentence, ...]) -> None:
     assert traced
     assert {item.sentence.id: item.dangling for item in traced if item.is_lost} == {}
@@ -225,6 +226,7 @@ INVALID = {
 }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("kind", INVALID)
 def test_a_sentence_that_nothing_tests_fails_the_command(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     home, problem = INVALID[kind]

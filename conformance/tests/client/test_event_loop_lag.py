@@ -48,6 +48,7 @@ def test_a_stall_counts_for_running_exchanges_and_while_it_lasts() -> None:
     assert asyncio.run(run()) == [True, True, False]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("stalled_s", "expected"), [(0.0, 1), (0.6, 0)])
 def test_simultaneous_events_fail_only_if_the_client_was_not_stalled(
     read_good: Callable[[str], Good], stalled_s: float, expected: int

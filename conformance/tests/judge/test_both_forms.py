@@ -62,6 +62,7 @@ def test_milliseconds_in_created_fail(good: Good) -> None:
     assert outcomes(good, lambda exchange: edit_either(exchange, edit), check) == {check: Outcome.FAIL}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_printed_field_that_is_missing_is_a_warning(good: Good, name: str) -> None:
     check = "answer.documented-fields-given"

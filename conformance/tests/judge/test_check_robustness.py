@@ -90,6 +90,7 @@ def in_turn(items: Iterable[T]) -> list[tuple[str, T]]:
     return [(TOGETHER[number % len(TOGETHER)], item) for number, item in enumerate(items)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("dialect", "key"), in_turn(PLAIN))
 def test_no_check_fails_on_any_plain_body(read_good: Callable[[str], Good], dialect: str, key: tuple[str, str]) -> None:
     form = read_good(dialect).around(key[0])
@@ -146,6 +147,7 @@ BODIES = {
 }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 @pytest.mark.parametrize(("dialect", "body"), in_turn(BODIES))
 def test_no_check_fails_on_any_bytes(read_good: Callable[[str], Good], dialect: str, body: str, kind: str) -> None:
@@ -166,6 +168,7 @@ def test_no_check_fails_on_any_status(read_good: Callable[[str], Good], dialect:
     assert not errors(form.judge(changed, samples(form)))
 
 
+@pytest.mark.takes_turns
 def test_no_check_fails_without_a_response(good: Good) -> None:
     judgements = good.judge(good.changed(lambda exchange: replace(exchange, response=None)))
     assert not errors(judgements)

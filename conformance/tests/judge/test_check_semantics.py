@@ -181,6 +181,7 @@ def test_a_limit_reached_before_the_stop_string_is_not_reported(mindie: Good) ->
     assert judged(mindie, "finish.stop-when-stopped", key, early).findings
 
 
+@pytest.mark.takes_turns
 def test_null_is_judged_by_the_dialect(good: Good) -> None:
     counted: Counter[str] = Counter()
     for assertion in good.of("parameters.null-as-documented"):

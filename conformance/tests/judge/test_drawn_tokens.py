@@ -47,6 +47,7 @@ def draw(
         yield LogprobEntry("/0", {"token": names[at], "logprob": known[at], "bytes": None, "top_logprobs": top})
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("part", "asked", "served", "found"),
     [

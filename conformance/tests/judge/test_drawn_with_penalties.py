@@ -50,6 +50,7 @@ def gain(choices: Sequence[Sequence[LogprobEntry]]) -> float:
     return max(found) - found[-1]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("seed", range(20))
 def test_tokens_that_are_drawn_with_the_penalties_are_no_proof(seed: int) -> None:
     assert gain([draw(2.0, 2.0, seed * 100 + at) for at in range(12)]) < PROOF

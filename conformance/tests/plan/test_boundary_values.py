@@ -73,6 +73,7 @@ def test_small_values_and_ends_are_inside_the_range() -> None:
     assert list_valid_ends({"type": "number", "minimum": 0.0, "maximum": 1.0}) == [0.0, 1.0, 0.99]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", names())
 def test_requests_with_several_values_are_valid_and_send_only_values_that_must_be_accepted(dialect: str) -> None:
     contract = load(dialect)

@@ -59,6 +59,7 @@ def test_requirements_that_need_a_missing_capability_do_not_apply() -> None:
     assert plan.uncovered == ()
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("dialect", "names"), [("mindie-vllm-1.0", ()), ("ovms-2024", ()), ("vllm", ("thinking",))])
 def test_without_one_capability_nothing_is_left_uncovered(dialect: str, names: tuple[str, ...]) -> None:
     contract = load(dialect)
@@ -66,6 +67,7 @@ def test_without_one_capability_nothing_is_left_uncovered(dialect: str, names: t
         assert draft(contract, without(contract, name)).uncovered == (), name
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "ovms-2024"])
 def test_what_a_server_lacks_is_requested_only_to_be_refused(dialect: str) -> None:
     contract = load(dialect)

@@ -31,6 +31,7 @@ def _has(body: dict[str, object], part: Part, known: set[str]) -> bool:
     return shown and values.items() <= body.items() and said
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_effect_meets_each_part_where_a_check_judges_it(dialect: str) -> None:
     contract = load(dialect)
@@ -81,6 +82,7 @@ def test_no_request_says_how_to_call_tools_that_it_does_not_offer(dialect: str) 
     assert [] == [body for body in bodies if "parallel_tool_calls" in body and "tools" not in body]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "vllm"])
 def test_the_answers_of_a_correct_server_are_long_enough_for_their_forms_and_calls(dialect: str) -> None:
     cut = []

@@ -28,6 +28,7 @@ def plan_of(dialect: str, depth: Depth) -> Plan:
     return draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""), depth=depth)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_quick_run_has_few_requests_and_tokens(dialect: str) -> None:
     plan = plan_of(dialect, "quick")
@@ -36,6 +37,7 @@ def test_a_quick_run_has_few_requests_and_tokens(dialect: str) -> None:
     assert tokens <= 500
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_standard_run_usually_sends_at_most_900_requests_and_12000_completion_tokens(dialect: str) -> None:
     contract = load(dialect)
@@ -46,12 +48,14 @@ def test_a_standard_run_usually_sends_at_most_900_requests_and_12000_completion_
     assert cost.completion_tokens <= 12_000
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_media_cost_at_most_85_more_requests(dialect: str) -> None:
     cost = estimate_cost(plan_of(dialect, "standard"))
     assert cost.requests <= 900 + 85
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_depth_judges_part_of_the_next(dialect: str) -> None:
     quick, standard, thorough = (plan_of(dialect, depth) for depth in DEPTHS)

@@ -113,6 +113,7 @@ def test_a_step_for_one_check_is_left_out_where_the_contract_forbids_its_request
     assert {"openai": {"developer", *custom}, "other": custom} == steps
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("most", "sent"), [(1024, {24}), (9, {8}), (4, {4}), (3, set())])
 def test_as_many_stop_strings_are_sent_as_the_contract_allows(most: int, sent: set[int]) -> None:
     contract = load("openai")
@@ -146,6 +147,7 @@ def test_a_refused_model_is_not_sent_with_another_value_that_is_refused() -> Non
     assert [] != bodies
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_for_an_answer_is_valid_by_a_random_contract(dialect: str) -> None:
     variant = draw_variant(dialect, 11)
@@ -161,6 +163,7 @@ def test_every_request_for_an_answer_is_valid_by_a_random_contract(dialect: str)
     assert not plan.uncovered
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_written_request_has_more_messages_than_a_contract_allows(dialect: str) -> None:
     plan = plan_for(with_schema(dialect, "messages", maxItems=3))

@@ -57,6 +57,7 @@ def _own(scenarios: tuple[Scenario, ...]) -> list[Scenario]:
     return [item for item in scenarios if item.id.startswith(("form-", forms.TOGETHER))]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("declared", DECLARED)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_form_is_sent_but_calls_to_a_server_without_them(dialect: str, declared: str) -> None:
@@ -65,6 +66,7 @@ def test_every_form_is_sent_but_calls_to_a_server_without_them(dialect: str, dec
     assert unreached == (WITH_CALLS.get(dialect, set()) if declared == "defaults" else set())
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_only_files_at_addresses_are_not_sent_to_a_server_that_cannot_fetch_them(dialect: str) -> None:
     contract, scenarios = _list(dialect, _without_places)

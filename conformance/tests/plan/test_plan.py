@@ -51,6 +51,7 @@ def named(assertion: Assertion) -> tuple[str, str, str]:
     return assertion.check.id, assertion.requirement.id, assertion.scenario.id
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("dialect", "declare"),
     [(name, everything) for name in DIALECTS] + [("mindie-2.3", nothing), ("vllm", default_capabilities)],
@@ -64,6 +65,7 @@ def test_every_assertion_has_a_unique_id_and_a_requirement(dialect: str, declare
     assert all(assertion.requirement.source.partition("#")[2] for assertion in drafted.assertions)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_requirement_of_a_dialect_is_covered(dialect: str) -> None:
     contract = load(dialect)
@@ -136,6 +138,7 @@ def test_few_requests_show_every_selected_requirement_under_each_condition(patte
     assert all(few.scenarios)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_one_check_of_streams_needs_fewer_than_20_requests(dialect: str) -> None:
     contract = load(dialect)

@@ -73,6 +73,7 @@ def chats(scenarios: tuple[Scenario, ...]) -> Iterator[tuple[Scenario, Step]]:
                 yield scenario, step
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("declared", DECLARED)
 def test_requests_that_expect_an_answer_are_valid_and_others_are_not(contract: Contract, declared: str) -> None:
     declaration = DECLARED[declared](contract)

@@ -49,6 +49,7 @@ def sent(scenarios: tuple[Scenario, ...]) -> list[bytes]:
     return [scenario.steps[0].payload("m") for scenario in scenarios]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_corpus_is_limited_and_every_case_is_classified_correctly(dialect: str) -> None:
     scenarios, validator = drawn(dialect), Validator(narrowed(dialect))

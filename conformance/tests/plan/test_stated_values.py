@@ -141,6 +141,7 @@ def value_of(subject: Subject) -> Any:
     return subject.value.get(subject.parameter) if is_drawn and isinstance(subject.value, dict) else subject.value
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_value_binds_only_as_far_as_the_keywords_stated_at_its_paths_settle_it(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

@@ -25,6 +25,7 @@ def recorded(request: pytest.FixtureRequest) -> RecordedRun:
     return read_recorded_run(request.param)
 
 
+@pytest.mark.takes_turns
 def test_every_home_in_a_schema_has_a_counterexample(recorded: RecordedRun) -> None:
     places = {place for sentence in recorded.contract.sentences for place in sentence.home.places}
     in_schemas = sorted(place for place in places if place.startswith("schemas/") and _is_kept(place, recorded))

@@ -133,6 +133,33 @@ def test_the_committed_kill_table_and_its_excuses_name_existing_checks() -> None
     assert set(gather_checks()) >= named | {name for name in kill_table.EXCUSED if "." in name}
 
 
+def test_the_fewest_faults_show_every_check_to_fail_and_none_of_them_is_superfluous() -> None:
+    rows = {row.name: row for row in read_rows(kill_table.read())}
+    chosen = {name: rows[name].verifying_checks for name in kill_table.choose_fewest(rows.values())}
+    detected = {check for row in rows.values() if not row.benign for check in row.killers}
+    assert detected == set().union(*chosen.values())
+    assert len(chosen) < len(rows) / 3
+
+
+def test_a_fault_that_chance_can_hide_is_chosen_only_if_its_check_detects_no_other() -> None:
+    chance = replace(fault("chance", a="M", b="M"), flaky=True)
+    steady = fault("steady", a="M")
+    assert {"steady"} == kill_table.choose_fewest([replace(chance, killers=steady.killers), steady])
+    assert {"steady", "chance"} == kill_table.choose_fewest([chance, steady])
+
+
+def test_a_fault_is_chosen_by_the_checks_that_verify_it_and_no_variation_is_chosen() -> None:
+    many = replace(fault("many", a="M", b="M", c="M"), verified_by={"topic.a": "greedy"})
+    variation = replace(fault("legal", a="o", b="o"), benign=True)
+    assert {"many", "other"} == kill_table.choose_fewest([many, variation, fault("other", b="M", c="S")])
+
+
+@pytest.mark.parametrize("options", [[], ["--check", "matrix.md", "--thorough"]])
+def test_the_fewest_faults_are_tested_only_to_compare_them_with_the_matrix(options: list[str]) -> None:
+    result = CliRunner().invoke(faults_command.run, ["--fewest", *options])
+    assert (2, "chatproof: --fewest requires --check, and excludes --thorough\n") == (result.exit_code, result.stderr)
+
+
 @pytest.mark.parametrize(
     ("options", "command"),
     [

@@ -35,6 +35,7 @@ def plan_for(variant: Variant) -> IndexedPlan:
     return index_plan(draft(contract, DeclaredCapabilities(declared, variant.lacking, "a test")))
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_requirement_of_the_plan_tests_every_perturbation_that_a_request_shows(dialect: str) -> None:
     variant = draw_variant(dialect, 5)

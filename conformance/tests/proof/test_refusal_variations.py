@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conformance.tests.conftest import Good
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("value", ["gateway-tenant-0123456789", "[REDACTED-HEADER_X_API_KEY]"])
 def test_a_repeated_gateway_header_does_not_count_as_a_key(read_good: Callable[[str], Good], value: str) -> None:
     def change(exchange: Exchange) -> Exchange:
@@ -80,6 +81,7 @@ REFUSALS: dict[str, tuple[int, Any]] = {
 """Status and body of refusals of current servers, from their sources and from reports of users."""
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("server", REFUSALS)
 def test_refusals_of_current_servers_are_known_and_do_not_fail_undocumented_dialects(
     goods: list[Good], server: str

@@ -93,6 +93,7 @@ def list_edited() -> list[tuple[str, str, int]]:
     return [(name, take_turn(number, DIALECTS), number % PARTS) for number, name in enumerate(VARIATIONS)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("variation", "dialect", "part"), list_edited())
 def test_variations_are_not_reported(read_good: Callable[[str], Good], variation: str, dialect: str, part: int) -> None:
     good = read_good(dialect).parts[part]
@@ -114,6 +115,7 @@ def list_replayed() -> list[tuple[str, str, int]]:
     return pairs
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("variation", "dialect", "part"), list_replayed())
 def test_variations_of_the_reference_server_are_not_reported(
     read_good: Callable[[str], Good], variation: str, dialect: str, part: int
@@ -185,6 +187,7 @@ def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> Non
     assert {key: word for key, word in expected.items() if key in good.contract.requirements} == found
 
 
+@pytest.mark.takes_turns
 def test_missing_usage_is_at_most_a_warning_and_disables_its_checks(good: Good) -> None:
     def drop(value: Any) -> bytes:
         return dump({name: field for name, field in value.items() if name != "usage"})
@@ -213,6 +216,7 @@ DRAWN = {
 """Effects that need a server with some repeatable answers."""
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "vllm"])  # the checks are the same in the others
 def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(
     read_good: Callable[[str], Good], dialect: str
@@ -252,6 +256,7 @@ def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(
     } >= warned  # the entries still have the old text
 
 
+@pytest.mark.takes_turns
 def test_a_very_fast_server_has_no_timing_warnings(good: Good) -> None:
     def hasten(response: Response) -> Response:
         segments = tuple(Segment(segment.at_s / 1000, segment.data) for segment in response.segments)

@@ -54,6 +54,7 @@ def write_broken(good: Good, *, strict: bool) -> str:
     return "".join(results.to_json(outcome.results))
 
 
+@pytest.mark.takes_turns
 def test_a_recorded_run_is_judged_to_the_same_outcomes(good: Good) -> None:
     content = broken(good)
     again = rejudge.judge_again(content)
@@ -63,6 +64,7 @@ def test_a_recorded_run_is_judged_to_the_same_outcomes(good: Good) -> None:
     assert again.unrecorded == ()
 
 
+@pytest.mark.takes_turns
 def test_a_quick_run_is_judged_again_by_what_it_sent(good: Good) -> None:
     content = json.loads(good.results)
     plan = draft(good.contract, good.declaration, depth="quick")
@@ -108,6 +110,7 @@ def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
     assert (relaxed["run"]["strict"], strict["run"]["strict"]) == (False, True)
 
 
+@pytest.mark.takes_turns
 def test_an_unrecorded_scenario_is_listed_and_fails_nothing(good: Good) -> None:
     content = json.loads(good.all_results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["scenario"] != "conversation"]
@@ -116,6 +119,7 @@ def test_an_unrecorded_scenario_is_listed_and_fails_nothing(good: Good) -> None:
     assert again.outcome.results["verdict"] == "conformant"
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("gone", [1, 2])
 def test_a_scenario_without_a_round_that_it_needs_is_listed_as_unrecorded(
     read_good: Callable[[str], Good], gone: int
@@ -131,6 +135,7 @@ def test_a_scenario_without_a_round_that_it_needs_is_listed_as_unrecorded(
     assert again.outcome.results["verdict"] == "conformant"
 
 
+@pytest.mark.takes_turns
 def test_an_exchange_whose_request_has_changed_since_is_not_judged(good: Good) -> None:
     content = json.loads(good.all_results)
     for exchange in content["exchanges"]:
@@ -293,6 +298,7 @@ def test_replay_shows_how_the_answers_differ(honest: str, chatproof: Callable[..
     assert gone.code == 3
 
 
+@pytest.mark.takes_turns
 def test_answers_that_differ_only_in_volatile_fields_are_equal(good: Good) -> None:
     def change_id(answer: dict[str, Any]) -> None:
         answer |= {"id": "another", "created": 1}

@@ -89,6 +89,7 @@ def test_the_text_of_a_server_cannot_act(read_good: Callable[[str], Good], name:
     written.encode()
 
 
+@pytest.mark.takes_turns
 def test_the_policy_allows_the_own_style_and_script_and_no_connection(good: Good) -> None:
     written = page.write(results_with_failures(good))
     for name in ("style", "script"):

@@ -47,6 +47,7 @@ def test_a_dry_run_shows_the_request_bodies(chatproof: Callable[..., CommandResu
     assert 'POST /v1/chat/completions {"model": "mine", "messages": [' in result.stdout
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dry_run_can_be_narrowed(chatproof: Callable[..., CommandResult], dialect: str) -> None:
     result = chatproof("check", UNREACHABLE, "--dialect", dialect, "--dry-run", "--only", "stop-text")

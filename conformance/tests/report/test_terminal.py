@@ -47,6 +47,7 @@ def commands(lines: list[str]) -> list[str]:
     return [line.split("try       ")[1] for line in lines if line.startswith("      try       ")]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("width", [80, 120])
 def test_only_commands_are_longer_than_a_line_of_the_terminal(failing: dict[str, Any], width: int) -> None:
     lines = printed(failing, width)

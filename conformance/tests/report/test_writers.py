@@ -140,6 +140,7 @@ def test_markup_from_a_server_is_shown_literally(read_good: Callable[[str], Good
     assert "[red]x[/red]" in text
 
 
+@pytest.mark.takes_turns
 def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> None:
     content = results_with_failures(good, is_whole=True)
     text = shown(content)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from conformance.judge import judgement
 from conformance.proof.editing.responses import refuse
 from conformance.record import Record
@@ -16,8 +18,6 @@ from conformance.run.live_judging import LiveJudging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import pytest
 
     from conformance.exchange import Exchange
     from conformance.report.writers.progress_bar import LiveFailure
@@ -50,6 +50,7 @@ def judge_live(good: Good, exchanges: Exchanges, *, fail_fast: bool = False) -> 
     return shown, record
 
 
+@pytest.mark.takes_turns
 def test_a_good_run_shows_no_failure(good: Good) -> None:
     assert [] == judge_live(good, good.exchanges)[0]
 

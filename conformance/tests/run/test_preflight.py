@@ -150,6 +150,7 @@ def test_a_server_that_does_not_know_the_default_model_says_so() -> None:
         prepared(Scripted(answer=answer))
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     "answer",
     [
@@ -227,6 +228,7 @@ def test_the_first_request_is_short_and_valid() -> None:
     assert (first.json["model"], first.json["max_tokens"]) == ("mindie", 1)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", sorted(set(names().values())))
 def test_requests_go_to_the_endpoints_of_the_dialect(dialect: str) -> None:
     script = Scripted()

@@ -55,6 +55,7 @@ DESCRIPTIONS: dict[str, tuple[Reply, frozenset[str], str]] = {
 }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("kind", DESCRIPTIONS)
 def test_capabilities_are_those_of_the_description_or_of_the_dialect(kind: str) -> None:
     description, declared, source = DESCRIPTIONS[kind]
@@ -91,6 +92,7 @@ def test_auth_is_judged_if_the_dialect_the_user_or_an_api_key_declares_it() -> N
     assert prepare_auth("siliconstorm")[:2] == ("declared", "the dialect")
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("name", "option", "given"),
     [
@@ -170,6 +172,7 @@ def test_an_interrupted_run_is_judged_as_far_as_it_was_recorded(honest: str) -> 
     assert outcome.report.counts["FAIL"] == 0
 
 
+@pytest.mark.takes_turns
 def test_a_record_read_from_its_results_is_judged_the_same(good: Good) -> None:
     outcome = good.outcome({})
     again = judge(
@@ -187,6 +190,7 @@ def test_a_record_read_from_its_results_is_judged_the_same(good: Good) -> None:
     assert [judgement.unobserved for judgement in outcome.judgements] == [judgement.unobserved for judgement in again]
 
 
+@pytest.mark.takes_turns
 def test_a_good_run_is_conformant_with_strict_too(good: Good) -> None:
     report = good.outcome({}, strict=True).report
     assert not [row.id for row in report.rows if report.fails(row, strict=True)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -114,6 +114,7 @@ def test_an_interrupt_during_a_stream_keeps_what_was_measured(tmp_path: Path) ->
     assert "interrupted after" in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_test_with_one_report_and_each_request_on_one_line(tmp_path: Path, number: int) -> None:
     """Also if a report takes a while to be sent: Locust ends the process from two places at a time."""

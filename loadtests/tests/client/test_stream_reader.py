@@ -100,6 +100,7 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(cuts)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("name", STREAMS)
 def test_buffered_reads_give_the_same_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(name)

@@ -56,6 +56,7 @@ def test_a_limit_is_exceeded_by_more_failures_than_it_allows(
     assert exceeded == limits.exceeded(requests, failures)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("arguments", "workers", "limit"),
     [

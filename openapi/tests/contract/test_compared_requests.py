@@ -51,6 +51,7 @@ def test_rules_of_vllm_between_parameters(fields: dict[str, Any], accepted: bool
     assert accepted == (VALIDATORS["vllm"].request_problems(body) == ())
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", COMPARED)
 def test_valid_requests_can_be_generated_from_the_description(dialect: str) -> None:
     """Each rule doubles the search space of the generator, which gives up if there are more than a few."""

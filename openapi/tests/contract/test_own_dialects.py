@@ -164,6 +164,7 @@ def test_a_changed_schema_drops_the_inherited_values_that_it_contradicts_and_no_
     assert [] == [probe for probe in own.probes if probe.expect == "accept" and not is_valid(probe.value)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("parent", DIALECTS)
 def test_a_removed_parameter_takes_its_rules_requirements_and_companions_along(parent: str, tmp_path: Path) -> None:
     base = load(parent)

@@ -41,6 +41,7 @@ def cases(dialect: str) -> list[schemathesis.Case]:
     return coverage_cases(load(dialect), describe(load(dialect)))
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_validators_agree_on_valid_and_invalid_bodies(dialect: str) -> None:
     valid, invalid = corpus(dialect)
@@ -68,6 +69,7 @@ def test_the_same_seed_gives_the_same_bodies() -> None:
     assert first != other
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_schemathesis_generates_the_same_cases_from_both_versions(dialect: str) -> None:
     old = coverage_cases(load(dialect), describe_oas31(load(dialect)))
@@ -83,6 +85,7 @@ def test_schemathesis_generates_many_positive_cases_all_of_them_valid(dialect: s
         assert [body for body in positive if not accepts(body)] == []
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_schemathesis_can_draw_valid_bodies_at_random(dialect: str) -> None:
     """Rules are written so that the generator does not fail on them."""

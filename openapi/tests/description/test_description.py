@@ -16,6 +16,7 @@ from openapi.description.validation import Validator
 DIALECTS = sorted(set(names().values()))
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("narrowed", [False, True], ids=["whole", "narrowed"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_both_versions_are_valid_openapi(dialect: str, narrowed: bool) -> None:

@@ -226,6 +226,7 @@ def test_both_versions_of_a_dialect_have_no_differences(dialect: str) -> None:
     assert find_differences(describe(load(dialect)), describe_oas31(load(dialect))) == ()
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids="-".join)
 def test_newly_refused_requests_have_a_breaking_difference(before: str, after: str) -> None:
     """This holds for values of single parameters and for whole bodies."""

@@ -80,6 +80,7 @@ def message_is_valid(contract: Contract, message: dict[str, Any]) -> bool:
     return jsonschema_rs.validator_for(whole).is_valid([message])
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("dialect", "path"), FIELDS, ids=[f"{dialect}-{path}" for dialect, path in FIELDS])
 def test_listed_values_of_a_discriminator_leave_out_the_other_alternatives(
     dialect: str, path: str, tmp_path: Path

@@ -54,6 +54,7 @@ def without_messages(value: Any) -> Iterator[Any]:
         yield from ([changed] for changed in without_messages(value[0]))
 
 
+@pytest.mark.takes_turns
 def test_every_fact_comes_back_and_only_the_sentence_that_binds_is_left(
     drawn: tuple[DrawnPage, Contract, list[str]],
 ) -> None:

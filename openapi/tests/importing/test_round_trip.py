@@ -22,6 +22,7 @@ DIALECTS = sorted(set(names().values()))
 SEEDS = 3
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("write", [describe, describe_oas31])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dialect_keeps_every_parameter_and_field(
@@ -33,6 +34,7 @@ def test_a_dialect_keeps_every_parameter_and_field(
     assert (contract.path, contract.models_path, contract.auth) == (actual.path, actual.models_path, actual.auth)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_random_contract_keeps_every_parameter_and_field(dialect: str, tmp_path: Path) -> None:
     for seed in range(SEEDS):

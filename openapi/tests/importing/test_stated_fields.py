@@ -101,6 +101,7 @@ def violates_form(value: Any, name: str) -> bool:
     return not isinstance(value, JSON_TYPES[PARENTS[name]]) or not all(isinstance(one, dict) for one in functions)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("write", [write_table, write_bullets])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_test_value_is_a_must_only_if_the_page_states_what_it_violates(

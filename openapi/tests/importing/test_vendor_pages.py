@@ -78,6 +78,7 @@ def test_what_a_page_does_not_state_is_that_of_the_extended_dialect(name: str, t
     assert changed <= LEFT_WITH_A_TYPE
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize(
     ("says", "todo"),

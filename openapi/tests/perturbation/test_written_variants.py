@@ -46,6 +46,7 @@ def as_file(variant: Variant) -> dict[str, Any]:
     return {**head, **own, **{key: value for key, value in deltas.items() if value}}
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "openai", "ovms-2024", "vllm"])
 def test_a_variant_written_as_a_dialect_file_is_the_same_contract(dialect: str, tmp_path: Path) -> None:
     for seed in range(3):

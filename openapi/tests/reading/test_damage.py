@@ -65,6 +65,7 @@ def test_terminal_control_characters_are_replaced() -> None:
     assert dim.unread == ("It is \ufffd31mwise\ufffd \ufffd to stay above 0.5",)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("seed", range(160))
 def test_a_damaged_page_gives_facts_or_an_error(seed: int) -> None:
     """Parts of the page are deleted, repeated and moved, and characters inserted."""

@@ -121,6 +121,7 @@ def test_the_delta_of_a_dialect_on_itself_changes_nothing(dialect: str, monkeypa
         assert actual.parameters[name].required == parameter.required, name
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("seed", range(60))
 def test_new_parameters_of_any_kind_give_a_dialect_that_agrees(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)

@@ -100,6 +100,7 @@ def test_a_fact_rendered_as_a_cell_is_read_back_unchanged(language: Language, se
     assert actual[0].unread == ()
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("form", PAGES)
 @pytest.mark.parametrize("seed", range(20))

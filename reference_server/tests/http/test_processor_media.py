@@ -119,6 +119,7 @@ def test_a_kind_that_the_processor_does_not_take_is_refused_by_name(address: str
     assert "the model does not take audio content" in response.text
 
 
+@pytest.mark.takes_turns
 def test_the_description_of_a_server_without_a_processor_has_no_media(checkpoint: Path) -> None:
     described_processor = (checkpoint / "processor_config.json").read_bytes()
     (checkpoint / "processor_config.json").unlink()

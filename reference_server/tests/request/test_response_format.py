@@ -64,6 +64,7 @@ def nested(depth: int) -> dict[str, Any]:
     return form
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("seed", range(6))
 def test_json_matches_its_schema(tiny_engine: LocalEngine, seed: int) -> None:
     for given in (

@@ -48,6 +48,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> str:
     return "CHATPROOF_TEST_UPSTREAM"
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("upstream", DIALECTS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_gives_the_same_answer_with_every_upstream_dialect(dialect: str, upstream: str, key: str) -> None:
@@ -75,6 +76,7 @@ def wide_engine() -> Iterator[LocalEngine]:
         yield engine
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(("dialect", "upstream"), [("mindie-2.3", "vllm"), ("siliconstorm", "openai")])
 def test_a_gateway_is_conformant(
     dialect: str, upstream: str, wide_engine: LocalEngine, key: str, tmp_path: Path

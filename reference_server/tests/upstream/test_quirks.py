@@ -82,6 +82,7 @@ FRAMES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("quirk", QUIRKS)
 def test_quirks_do_not_reach_the_client(quirk: str, frame: str) -> None:
@@ -162,6 +163,7 @@ def test_parameters_have_the_names_and_values_of_the_upstream() -> None:
     }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("reply", "status", "phrase"),
     [

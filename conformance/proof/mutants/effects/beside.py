@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import TALE, edit_text, say, with_text
+from conformance.proof.editing.answers import TALE, edit_text, say
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def seed_is_lost_beside_forms(exchange: Exchange) -> Exchange:
 @mutant("effects.temperature-beside-tools", steps="*")
 def temperature_is_lost_beside_tools(exchange: Exchange) -> Exchange:
     """Next to tools every answer is the greedy one."""
-    return with_text(exchange, TALE) if exchange.succeeded else exchange
+    return say(exchange, TALE) if exchange.succeeded else exchange
 
 
 @mutant("effects.temperature-beside-forms", steps="drawn*")
 def temperature_is_lost_beside_forms(exchange: Exchange) -> Exchange:
     """Next to a response_format every answer is the same."""
-    return with_text(exchange, TALE) if exchange.succeeded else exchange
+    return say(exchange, TALE) if exchange.succeeded else exchange
 
 
 @mutant("effects.kept-beside-others", steps="*e")

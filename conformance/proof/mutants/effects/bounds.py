@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import TALE, with_text
+from conformance.proof.editing.answers import TALE, say
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 @mutant("effects.greedy-at-the-bounds", steps="top_p-*")
 def ends_of_top_p_sample(exchange: Exchange) -> Exchange:
     """At the ends of its range top_p turns a greedy answer into a sampled one."""
-    return with_text(exchange, TALE)
+    return say(exchange, TALE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import STORY, with_text
+from conformance.proof.editing.answers import STORY, say
 from conformance.proof.editing.streams import FIRST, edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
@@ -17,7 +17,7 @@ REPETITIVE = "the sea and the sea and the sea and the sea"
 def _with_text(exchange: Exchange, text: str) -> Exchange:
     """Replace the text of an answer, streamed or plain."""
     if not exchange.is_stream:
-        return with_text(exchange, text)
+        return say(exchange, text)
     silent = edit_deltas(exchange, lambda delta: delta.update(content=""))
     return edit_deltas(silent, lambda delta: delta.update(content=text), FIRST)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.editing.answers import STORY, add_tokens, say, with_text
+from conformance.proof.editing.answers import STORY, add_tokens, say
 from conformance.proof.editing.logprobs import edit_each
 from conformance.proof.mutants.mutant import mutant
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 @mutant("effects.logit-bias-heeded", steps="*")
 def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
     """logit_bias has no effect."""
-    return with_text(exchange, "1, 2, 3, 4, 5")
+    return say(exchange, "1, 2, 3, 4, 5")
 
 
 @mutant("effects.bans-heeded", steps="*")
 def bans_are_ignored(exchange: Exchange) -> Exchange:
     """A logit_bias of -100 has no effect."""
-    return with_text(exchange, STORY)
+    return say(exchange, STORY)
 
 
 @mutant("effects.moderate-bias-heeded", steps="*")
 def moderate_biases_are_ignored(exchange: Exchange) -> Exchange:
     """A logit_bias of -12 has no effect."""
-    return with_text(exchange, STORY)
+    return say(exchange, STORY)
 
 
 @mutant("effects.logit-bias-whole", steps="leaning")
@@ -39,13 +39,13 @@ def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
 @mutant("effects.allowed-token-ids-heeded", steps="*")
 def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
     """allowed_token_ids has no effect."""
-    return with_text(exchange, STORY)
+    return say(exchange, STORY)
 
 
 @mutant("effects.stop-token-ids-heeded", steps="*")
 def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
     """stop_token_ids has no effect."""
-    return exchange if exchange.is_stream else with_text(exchange, STORY)
+    return exchange if exchange.is_stream else say(exchange, STORY)
 
 
 @mutant("effects.stop-token-ids-beside-others", steps="*e*")
@@ -57,7 +57,7 @@ def stop_tokens_are_ignored_beside_others(exchange: Exchange) -> Exchange:
 @mutant("effects.bad-words-not-said", steps="*")
 def bad_words_are_said(exchange: Exchange) -> Exchange:
     """bad_words has no effect."""
-    return with_text(exchange, "1, 2, 3, 4, 5")
+    return say(exchange, "1, 2, 3, 4, 5")
 
 
 @mutant("effects.min-tokens-reached")
@@ -75,4 +75,4 @@ def newer_limit_is_ignored(exchange: Exchange) -> Exchange:
 @mutant("effects.special-tokens-skipped", steps="[sk]*e*p*")
 def special_tokens_are_always_skipped(exchange: Exchange) -> Exchange:
     """Special tokens are removed, whatever skip_special_tokens is."""
-    return exchange if exchange.is_stream else with_text(exchange, "2 + 3 = 5. And so on.")
+    return exchange if exchange.is_stream else say(exchange, "2 + 3 = 5. And so on.")

@@ -38,6 +38,7 @@ async def _tokens(engine: LocalEngine, prompt: list[int], params: SamplingParams
     return [delta.token_id async for delta in engine.submit(prompt, params)]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("slots", [1, 3, 8])
 def test_a_request_gets_the_same_tokens_alone_and_among_others(
     load_engine: Callable[..., LocalEngine], slots: int

@@ -67,6 +67,7 @@ def alone(engine: LocalEngine, params: SamplingParams, choice: int, prompt: list
     return run(engine, dataclasses.replace(params, seed=seed, n=1, best_of=None), prompt)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("prompt", [PROMPT, list(range(200))], ids=len)
 @pytest.mark.parametrize("slots", [1, 2, 8])
 def test_every_choice_has_the_tokens_of_its_own_seed(

@@ -42,6 +42,7 @@ def requests(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams
     ]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("chunk", [16, 48, 100, 256])
 def test_the_chunk_size_does_not_change_answers(load_engine: Callable[..., LocalEngine], chunk: int) -> None:
     asked = requests(load_engine().vocabulary_size, seed=chunk)
@@ -49,6 +50,7 @@ def test_the_chunk_size_does_not_change_answers(load_engine: Callable[..., Local
     assert expected == answers(load_engine(slots=8, prefill_tokens=chunk), asked)
 
 
+@pytest.mark.takes_turns
 @torch.inference_mode()
 @pytest.mark.parametrize("chunk", [4, 16, 37, 64, 128, 200, 256])
 def test_the_chunk_size_does_not_change_logits(random_checkpoint: Path, chunk: int) -> None:

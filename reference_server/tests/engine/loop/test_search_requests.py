@@ -50,6 +50,7 @@ def by_choice(deltas: list[Delta]) -> list[list[int]]:
 class TestEngine:
     """Beam search in an engine that also runs other requests."""
 
+    @pytest.mark.takes_turns
     @pytest.mark.parametrize("width", [1, 2, 4, 7])
     @pytest.mark.parametrize(
         ("length_penalty", "ends"), [(1.0, []), (1.0, [3, 14]), (0.0, [8]), (-2.0, [3]), (2.0, [3, 99])]

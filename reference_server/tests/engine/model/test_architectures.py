@@ -89,6 +89,7 @@ def generate(model: Any, prompt: list[int]) -> list[int]:
     return tokens[len(prompt) :]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tokens_are_those_of_the_models_own_generation(random_checkpoint: Path, tmp_path: Path, family: str) -> None:
     path, model = write_checkpoint(random_checkpoint, tmp_path, family, **FAMILIES[family])

@@ -196,6 +196,7 @@ class TestEngine:
         deltas = run(engine, list(range(50)), SamplingParams(seed=1, n=3, max_tokens=2, ignore_eos=True))
         assert cached(deltas) == [0] * 6
 
+    @pytest.mark.takes_turns
     @pytest.mark.parametrize("slots", [4, 7])
     @pytest.mark.parametrize("chunk", [32, 4096])
     def test_reuse_changes_no_answer(self, load_engine: Callable[..., LocalEngine], slots: int, chunk: int) -> None:

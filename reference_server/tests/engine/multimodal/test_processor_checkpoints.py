@@ -129,6 +129,7 @@ def conversations() -> dict[str, list[dict[str, Any]]]:
     }
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("name", conversations())
 def test_answers_and_prompts_equal_those_of_transformers_token_by_token(served: Served, name: str) -> None:
     messages = conversations()[name]
@@ -182,6 +183,7 @@ def test_user_text_cannot_stand_for_media(served: Served) -> None:
     assert written in served.processor.tokenizer.decode(plain)
 
 
+@pytest.mark.takes_turns
 def test_a_cancelled_request_frees_what_it_held(served: Served) -> None:
     prompt = served.encode([user(image(8), text("What is this?"))])
     position = max(prompt)
@@ -275,6 +277,7 @@ def show_no_media(path: Path) -> None:
     (path / "chat_template.jinja").write_text(template)
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

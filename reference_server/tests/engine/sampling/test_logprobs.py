@@ -94,6 +94,7 @@ def test_logprobs_are_returned_on_request_only_and_change_no_token(engine: Local
     assert [(delta.token_id, delta.text) for delta in plain] == [(delta.token_id, delta.text) for delta in scored]
 
 
+@pytest.mark.takes_turns
 @pytest.mark.parametrize("skip", [True, False])
 def test_the_bytes_of_the_tokens_are_the_text(scripted: LocalEngine, skip: bool) -> None:
     size = scripted._checkpoint.tokenizer.get_vocab_size()
