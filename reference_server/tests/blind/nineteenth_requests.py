@@ -36,7 +36,7 @@ PALETTE: dict[str, Any] = {  # one red pixel value of a palette of two colours
     "lEQVR42mP8zwABTAyjjFEGyQwAzx8Bf7QK4E8AAAAASUVORK5CYII=",
 }
 OPEN = {"type": "object", "required": ["a"], "additionalProperties": {"enum": [17]}}
-BESIDE = {
+BOTH = {
     "type": "object",
     "properties": {"a": {"enum": [17]}},
     "required": ["a"],
@@ -74,7 +74,7 @@ REQUESTS: dict[str, list[Step]] = {
         ask(),
     ],
     "colours-of-palettes-lost": [show(PALETTE)],
-    "properties-beside-branches-ignored": drawn(BESIDE),
+    "properties-next-to-branches-ignored": drawn(BOTH),
     "values-of-open-objects-take-anything": drawn(OPEN),
     "described-forms-refused": [ask(SUM, response_format=DESCRIBED, max_tokens=60)],
     "thoughts-begin-with-their-tag": [ask(SUM, max_tokens=60, stream=stream, **THINKING) for stream in (False, True)],

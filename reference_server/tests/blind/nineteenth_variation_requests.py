@@ -8,7 +8,7 @@ from reference_server.tests.blind.thirteenth_variation_requests import CALL
 REQUESTS: dict[str, list[Step]] = {
     "call-ids-like-answers": [CALL, {**CALL, "stream": True}],
     "pieces-of-text-grow": [ask(STORY, stream=True, max_tokens=40)],
-    "usage-states-energy": [ask(), {**STREAM, "stream_options": {"include_usage": True}}],
+    "provider-fields-are-null": [ask(), STREAM],
     "protocols-offered-in-headers": [ask()],
     "refusals-with-inner-errors": [ask(max_tokens=-1)],
     "model-after-a-phone-call": [ask(STORY, max_tokens=30), ask(max_tokens=30)],

@@ -92,7 +92,7 @@ values_of_alternatives_in_quotes = arguments_fault(
     "In plain answers, arguments whose schema is an anyOf or oneOf without a type are strings.",
     _quote_alternatives,
 )
-# Violates function.parameters: a JSON schema, in which properties may be missing.
+# Violates function.parameters: a JSON schema, in which properties may be missing. OpenAI's own API refuses it.
 objects_without_properties_refused = when(
     "objects-without-properties-refused",
     "A tool is refused if its parameters are an object without `properties`.",

@@ -1,4 +1,4 @@
-"""Blind faults of structured output: properties beside branches, descriptions, and values of open objects."""
+"""Blind faults of structured output: properties next to branches, descriptions, and values of open objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESCRIBED: Final = {
 
 
 def _forget_properties(request: ServedRequest) -> None:
-    """Read the branches only. Violates json_schema: the properties beside them hold too."""
+    """Read the branches only. Violates json_schema: the properties next to them hold too."""
     for part in parts_of(form_schema_of(request.payload)):
         if any(isinstance(part.get(name), list) for name in BRANCHES) and isinstance(part.get("properties"), dict):
             part.pop("properties")
@@ -40,9 +40,9 @@ def _is_described(sent: Json) -> bool:
     return isinstance(named, dict) and isinstance(named.get("description"), str)
 
 
-properties_beside_branches_ignored = hooked_fault(
-    "properties-beside-branches-ignored",
-    "In the schema of response_format, the properties of an object with an anyOf or oneOf beside them are ignored.",
+properties_next_to_branches_ignored = hooked_fault(
+    "properties-next-to-branches-ignored",
+    "In the schema of response_format, the properties of an object next to an anyOf or oneOf are ignored.",
     request=_forget_properties,
     applies_to=has_parameters("response_format"),
 )

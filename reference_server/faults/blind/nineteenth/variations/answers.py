@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reference_server.faults.blind.frame_recipes import merging_text, replacing_call_ids
 from reference_server.faults.blind.other_models import model_after
 from reference_server.faults.blind.validity import has_own_ids
-from reference_server.faults.decorators import has_parameters, variation
+from reference_server.faults.decorators import choices_of, has_parameters, message_of, variation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ PROTOCOLS: Final = {
     "report-to": '{"group":"edge","max_age":604800,"endpoints":[{"url":"https://reports.example/"}]}',
 }
 MOST_DOUBLINGS: Final = 4
-ENERGY: Final = {"energy": {"joules": 12.5, "source": None}}
 
 
 def _like_answer(call_id: str) -> str:
@@ -35,9 +34,10 @@ def _grow(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     yield from frames
 
 
-def _state_energy(response: Json, _request: ServedRequest) -> None:
-    if isinstance(response.get("usage"), dict):
-        response["usage"] |= ENERGY
+def _add_null_fields(response: Json, _request: ServedRequest) -> None:
+    response["citations"] = None
+    for choice in choices_of(response):
+        message_of(choice)["provider_specific_fields"] = None
 
 
 def _offer_protocols(head: ResponseHead, _request: ServedRequest) -> None:
@@ -59,13 +59,13 @@ call_ids_like_answers = variation(
     applies_to=has_parameters("tools"),
 )
 pieces_of_text_grow = variation(
-    "pieces-of-text-grow", "Each chunk of text has twice as many pieces as the one before, up to 16.", event=_grow
+    "pieces-of-text-grow", "Chunks of text have more and more pieces, up to 16.", event=_grow
 )
-usage_states_energy = variation(
-    "usage-states-energy",
-    "The usage states the energy of an answer.",
-    answer=_state_energy,
-    chunk=_state_energy,
+provider_fields_are_null = variation(
+    "provider-fields-are-null",
+    "Answers and their messages have fields of a gateway that are null.",
+    answer=_add_null_fields,
+    chunk=_add_null_fields,
     applies_to=has_own_ids,
 )
 protocols_offered_in_headers = variation(
