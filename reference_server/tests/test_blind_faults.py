@@ -33,6 +33,8 @@ from reference_server.tests.blind import (
     fourteenth_variation_requests,
     fourth_requests,
     fourth_variation_requests,
+    nineteenth_requests,
+    nineteenth_variation_requests,
     ninth_requests,
     ninth_variation_requests,
     second_requests,
@@ -77,6 +79,7 @@ REQUESTS = {
     "sixteenth": {**sixteenth_requests.REQUESTS, **sixteenth_variation_requests.REQUESTS},
     "seventeenth": {**seventeenth_requests.REQUESTS, **seventeenth_variation_requests.REQUESTS},
     "eighteenth": {**eighteenth_requests.REQUESTS, **eighteenth_variation_requests.REQUESTS},
+    "nineteenth": {**nineteenth_requests.REQUESTS, **nineteenth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))

@@ -1,0 +1,1 @@
+"""Blind faults of media, structured output, log-probabilities, reasoning and streams."""
