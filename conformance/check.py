@@ -192,7 +192,8 @@ class Check:
         if self.trial is None:
             return tuple(step.name if name == step.streams_as else name for name in self.over) or (step.name,)
         parts = set(self.trial.parts_of(step).values())
-        candidates = [step for step in scenario.steps if step.part in parts]
+        plain = {step.name for step in scenario.steps if step.part in parts}
+        candidates = [step for step in scenario.steps if step.part in parts or step.streams_as in plain]
         return tuple(step.name for step in candidates if step.round <= 1 or step.name in made)
 
     @property

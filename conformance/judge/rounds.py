@@ -101,21 +101,38 @@ def pending(
         except NotExercised:
             continue
         if check.trial.test.decide(results) == "open":
-            needed.update(check.trial.parts_of(step).values())
+            parts = check.trial.parts_of(step)
+            needed.update(part for form in _forms(parts, scenario) for part in form.values())
     return frozenset(needed)
 
 
 def _results(trial_: Trial, scenario: Scenario, step: Step, exchanges: Mapping[str, Exchange]) -> Iterator[bool]:
-    """Yield the result of every round that was answered and is not ignored."""
+    """Yield the result of every round that was answered and is not ignored.
+
+    A part that is also streamed is judged in both forms: a round shows an effect if each of its forms does.
+    """
     earlier: list[Round] = []
-    parts = trial_.parts_of(step)
-    names = {(other.part, other.round): other.name for other in scenario.steps if other.part in parts.values()}
-    for number in range(1, scenario.rounds + 1):
+    plain, *streamed = _forms(trial_.parts_of(step), scenario)
+    names = {(other.part, other.round): other.name for other in scenario.steps}
+
+    def find_round(parts: Mapping[str, str], number: int) -> Round | None:
         steps = {role: names.get((part, number), names.get((part, 0), "")) for role, part in parts.items()}
-        current = {role: exchanges[name] for role, name in steps.items() if name in exchanges}
-        if len(current) < len(trial_.parts) or any(why_unanswered(exchange) for exchange in current.values()):
+        found = {role: exchanges[name] for role, name in steps.items() if name in exchanges}
+        return None if len(found) < len(parts) or any(map(why_unanswered, found.values())) else found
+
+    for number in range(1, scenario.rounds + 1):
+        if (current := find_round(plain, number)) is None:
             continue
-        result = trial_.predicate(current, earlier)
+        rounds = [current, *filter(None, (find_round(parts, number) for parts in streamed))]
+        shown = [result for round_ in rounds if (result := trial_.predicate(round_, earlier)) is not None]
         earlier.append(current)
-        if result is not None:
-            yield result
+        if shown:
+            yield all(shown)
+
+
+def _forms(parts: Mapping[str, str], scenario: Scenario) -> list[dict[str, str]]:
+    """Return the part of each role, and the same with a part that repeats one of them as a stream in its place."""
+    part_of = {step.name: step.part for step in scenario.steps}
+    twins = {part_of[step.streams_as]: step.part for step in scenario.steps if step.streams_as in part_of}
+    streamed = ({**parts, role: twins[part]} for role, part in parts.items() if part in twins)
+    return [dict(parts), *streamed]

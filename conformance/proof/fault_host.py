@@ -6,7 +6,7 @@ import json
 import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import HarnessError
 from conformance.plan.media import media_folder
@@ -16,7 +16,7 @@ from openapi.contract.contract import load, names
 from openapi.contract.resolution import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MODULE = "reference_server.faults"
 FAULTLESS = "none"
@@ -30,6 +30,7 @@ class HostedFault:
     bugs: the numbers of the bugs in the catalogue that it stands for.
     declares, denies: capabilities that the server claims to have, or to lack, while it has the fault.
     parameter: the only parameter with which the fault shows, if there is one.
+    shows_in: a JSON Schema of the only request bodies in which the fault shows; None: there may be any.
     affects: where the fault shows: in how "requests" are read, in "sampling", in how "answers" or "refusals" are
         written, or "anywhere".
     benign: this is not a fault but a variation that every document allows.
@@ -52,6 +53,7 @@ class HostedFault:
     dialects: tuple[str, ...]
     origin: str = ""
     group: str = ""
+    shows_in: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[H
                 dialects=tuple(row["dialects"]),
                 origin=row["origin"],
                 group=row["group"],
+                shows_in=row["shows_in"],
             )
             for row in listed["faults"]
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import jsonschema_rs
+
 from conformance.client.client import Client
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError
@@ -164,8 +166,11 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
 
     A fault of a parameter shows in requests with that parameter. For other faults the generated requests with long
     answers are left out, because written scenarios show the same. Nothing is left out for a fault of another author,
-    which is tested like the server of a user.
+    which is tested like the server of a user, unless it says in which requests it shows.
     """
+    if fault.shows_in is not None:
+        schema = dict(fault.shows_in)
+        return any(jsonschema_rs.is_valid(schema, step.body) for step in scenario.steps if step.body)
     if fault.origin:
         return True
     subject = scenario.subject

@@ -9,7 +9,7 @@ from reference_server.faults.fault_middleware import FaultMiddleware
 from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -55,6 +55,7 @@ def hooked_fault(
     declares: tuple[str, ...] = (),
     denies: tuple[str, ...] = (),
     parameter: str | None = None,
+    shows_in: Mapping[str, Any] | None = None,
     benign: bool = False,
     timeout_s: float | None = None,
     flaky: bool = False,
@@ -71,6 +72,7 @@ def hooked_fault(
         declares=declares,
         denies=denies,
         parameter=parameter,
+        shows_in=shows_in,
         benign=benign,
         timeout_s=timeout_s,
         flaky=flaky,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.types import ASGIApp
 
@@ -30,6 +30,7 @@ class Fault:
     bugs: rows of `bugs.yaml` that the fault reproduces.
     declares, denies: capabilities that the server claims to have, or to lack, while it shows the fault.
     parameter: the only parameter with which the fault shows, if there is one.
+    shows_in: a JSON Schema of the only request bodies in which the fault shows.
     affects: the part of the server in which the fault shows.
     benign: this is not a fault but a variation that every document allows.
     timeout_s: how long an answer may take with the fault; None: the usual time.
@@ -48,6 +49,7 @@ class Fault:
     declares: tuple[str, ...] = ()
     denies: tuple[str, ...] = ()
     parameter: str | None = None
+    shows_in: Mapping[str, Any] | None = None
     affects: Affects = "anywhere"
     benign: bool = False
     timeout_s: float | None = None

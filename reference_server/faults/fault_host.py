@@ -166,6 +166,7 @@ def faults_as_data(dialects: Iterable[str] | None = None) -> list[dict[str, Any]
                 "declares": list(fault.declares),
                 "denies": list(fault.denies),
                 "parameter": fault.parameter,
+                "shows_in": fault.shows_in,
                 "affects": fault.affects,
                 "benign": fault.benign,
                 "timeout_s": fault.timeout_s,

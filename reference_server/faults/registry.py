@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from openapi.did_you_mean import similar_names
 from reference_server.faults import topics
 from reference_server.faults.blind.sources import blind_faults
-from reference_server.faults.bound_faults import bound_faults_of
-from reference_server.faults.default_faults import default_faults_of
 from reference_server.faults.fault import Fault
+from reference_server.faults.generated.bound_faults import bound_faults_of
+from reference_server.faults.generated.default_faults import default_faults_of
+from reference_server.faults.generated.pair_faults import pair_faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -54,7 +55,7 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
         fault for fault in (*own.values(), *blind.values()) if fault.applies_to(contract if fault.declares else served)
     )
     made = (replace(fault, group="parameters") for fault in (*bound_faults_of(served), *default_faults_of(served)))
-    return {fault.name: fault for fault in (*defined, *made)}
+    return {fault.name: fault for fault in (*defined, *made, *pair_faults_of(served))}
 
 
 def select_faults(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from chatproof import main
 from openapi.contract.contract import load
-from reference_server.faults.bound_faults import BUGS
 from reference_server.faults.fault_list import all_faults, known_faults, load_bugs
+from reference_server.faults.generated.bound_faults import BUGS
 from reference_server.faults.registry import UnknownFaultError, gather_faults, select_faults
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reference_server.upstream.client.load_balancer import LoadBalancer
     from reference_server.upstream.kind import UpstreamKind
 
-TIMEOUT_S: Final = 10.0
+TIMEOUT_S: Final = 30.0
 MAX_ANSWER_BYTES: Final = 65_536
 PROMPT_FIELDS: Final = frozenset({"model", "messages", "tools", "chat_template_kwargs"})
 """Fields of a body that determine the prompt."""

@@ -16,7 +16,7 @@ from conformance.plan.scenarios import defaults
 from openapi.contract.contract import ABSENT, load
 from openapi.contract.defaults import OTHERS, other_values, stated_default
 from openapi.description.validation import Validator
-from reference_server.faults.default_faults import default_faults_of
+from reference_server.faults.generated.default_faults import default_faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

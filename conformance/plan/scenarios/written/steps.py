@@ -79,7 +79,11 @@ def _all_steps(
                 varied = {name: values[(number - 1) % len(values)] for name, values in step.get("vary", {}).items()}
                 ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
                 made = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
-                yield replace(made, name=f"{step['name']}.{number}", part=step["name"], round=number)
+                made = replace(made, name=f"{step['name']}.{number}", part=step["name"], round=number)
+                yield made
+                if step.get("also_streamed"):
+                    part = f"{step['name']}-streamed"
+                    yield replace(_stream(made, contract), name=f"{part}.{number}", part=part)
 
 
 def _copies(row: dict[str, Any], step: Step, contract: Contract | None) -> Iterator[Step]:
@@ -87,12 +91,16 @@ def _copies(row: dict[str, Any], step: Step, contract: Contract | None) -> Itera
     if "copies" not in row:
         yield step
     if row.get("also_streamed"):
-        counted = contract is None or "stream_options" in known_parameters(contract)
-        options = {"stream_options": {"include_usage": True}} if counted else {}
-        streamed = {**(step.body or {}), "stream": True, **options}
-        yield replace(step, name=f"{step.name}-streamed", body=streamed, streams_as=step.name)
+        yield replace(_stream(step, contract), name=f"{step.name}-streamed")
     for number in range(1, row.get("copies", 0) + 1):
         yield replace(step, name=f"{step.name}-{number}", part=step.name)
+
+
+def _stream(step: Step, contract: Contract | None) -> Step:
+    """Return the step as a stream, with usage if the dialect can request it."""
+    counted = contract is None or "stream_options" in known_parameters(contract)
+    options = {"stream_options": {"include_usage": True}} if counted else {}
+    return replace(step, body={**(step.body or {}), "stream": True, **options}, streams_as=step.name)
 
 
 def _crowd(row: dict[str, Any], step: Step) -> Iterator[Step]:
