@@ -11,7 +11,7 @@ from conformance.check import NotExercised
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.checks.effects import penalties
 from conformance.judge.rounds import pending, trial
-from conformance.proof.editing.answers import with_text
+from conformance.proof.editing.answers import say
 from conformance.proof.editing.responses import refuse
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def rounds_of(good: Good, write: Callable[[str], str], rounds: int) -> dict[str,
     """
     scenario = next(scenario for scenario in good.plan.scenarios if scenario.id == SAMPLING)
     first = {step.part: good.exchanges[SAMPLING, step.name] for step in scenario.steps if step.round <= 1}
-    return {step.name: with_text(first[step.part], write(step.name)) for step in scenario.steps if step.round <= rounds}
+    return {step.name: say(first[step.part], write(step.name)) for step in scenario.steps if step.round <= rounds}
 
 
 def needed(good: Good, exchanges: dict[str, Exchange], *checks: str) -> frozenset[str]:
@@ -72,6 +72,22 @@ def judged(good: Good, identity: str, exchanges: dict[str, Exchange]) -> Judgeme
 def test_a_parameter_without_an_effect_is_reported(mindie: Good) -> None:
     same = rounds_of(mindie, lambda _: "always the same story", 8)
     assert judged(mindie, "effects.temperature-varies", same).findings
+
+
+def lost_in(good: Good, part: str) -> dict[str, Exchange]:
+    """Return eight rounds in which top_p narrows every answer, except in one of the parts."""
+    return rounds_of(good, lambda name: f"a story of its own: {name}" if name.startswith(f"{part}.") else "a story", 8)
+
+
+@pytest.mark.parametrize("part", ["narrow", "narrow-streamed"])
+def test_an_effect_that_one_form_lacks_is_reported(mindie: Good, part: str) -> None:
+    assert judged(mindie, "effects.top-p-narrows", lost_in(mindie, part)).findings
+    assert not judged(mindie, "effects.top-p-narrows", lost_in(mindie, "hot")).findings
+
+
+def test_while_a_trial_is_undecided_each_form_of_its_parts_is_needed(mindie: Good) -> None:
+    undecided = {name: item for name, item in lost_in(mindie, "narrow-streamed").items() if name.endswith((".1", "dy"))}
+    assert needed(mindie, undecided, "top-p-narrows") == {"greedy", "narrow", "narrow-streamed"}
 
 
 def test_a_refused_parameter_is_not_reported_as_ignored(mindie: Good) -> None:
