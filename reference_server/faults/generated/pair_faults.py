@@ -7,17 +7,19 @@ nobody has written them, and most of them are exercised by few requests.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema_rs
 
+from openapi.schema.json_schema import REFERENCE
 from reference_server.faults.decorators import hooked_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from openapi.contract.contract import Contract
+    from openapi.contract.contract import Contract, Parameter
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
 
@@ -87,10 +89,12 @@ def pair_faults_of(contract: Contract) -> Iterator[Fault]:
                 yield replace(fault, origin=ORIGIN, group=name)
 
 
-def _schema_of(parameter: str, kind: Kind) -> dict[str, Any]:
-    """Return the schema of requests of a kind that have a parameter."""
-    required = [parameter, *kind.members] if kind.present else [parameter]
-    return {"type": "object", "required": required, "properties": dict(kind.members)}
+def _schema_of(parameter: Parameter, kind: Kind) -> dict[str, Any]:
+    """Return the schema of requests of a kind with a value of a parameter that is not refused and not null."""
+    required = [parameter.name, *kind.members] if kind.present else [parameter.name]
+    refers = REFERENCE in json.dumps(parameter.schema)
+    value = {"allOf": [{} if refers else parameter.schema, {"not": {"type": "null"}}]}
+    return {"type": "object", "required": required, "properties": {**kind.members, parameter.name: value}}
 
 
 def _ignoring(parameter: str, schema: dict[str, Any]) -> Callable[[ServedRequest], None]:
