@@ -2,7 +2,7 @@
 
 `ignored:top_p.in-streams` ignores top_p in streams. Real servers have such faults because streams, calls and forms take
 paths of their own through them. All pairs together are the set `pairs`, with an origin of its own like the blind sets:
-nobody has written them, and most of them are exercised by few requests.
+no author has written them, and few requests show each of them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ NEVER_IGNORED: Final = frozenset({"model", "messages", "stream"})
 class Kind(NamedTuple):
     """A kind of request.
 
-    members: the JSON Schemas of the members that make a request one of this kind.
-    present: whether these members must be present.
+    fields: the JSON Schemas of the fields that make a request one of this kind.
+    present: whether these fields must be present.
     """
 
     line: str
-    members: Mapping[str, Any]
+    fields: Mapping[str, Any]
     present: bool = True
 
 
@@ -73,28 +73,26 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 def pair_faults_of(contract: Contract) -> Iterator[Fault]:
     """Yield a fault for each parameter of a served contract and each kind of request that the contract has."""
-    for parameter in contract.parameters:
+    for parameter in contract.parameters.values():
         for name, kind in KINDS.items():
-            if (
-                parameter not in NEVER_IGNORED | kind.members.keys()
-                and kind.members.keys() <= contract.parameters.keys()
-            ):
+            is_apart = parameter.name not in NEVER_IGNORED | kind.fields.keys()
+            if is_apart and kind.fields.keys() <= contract.parameters.keys():
                 schema = _schema_of(parameter, kind)
                 fault = hooked_fault(
-                    f"ignored:{parameter}.{name}",
-                    f"{parameter} is ignored {kind.line}.",
+                    f"ignored:{parameter.name}.{name}",
+                    f"{parameter.name} is ignored {kind.line}.",
                     shows_in=schema,
-                    request=_ignoring(parameter, schema),
+                    request=_ignoring(parameter.name, schema),
                 )
                 yield replace(fault, origin=ORIGIN, group=name)
 
 
 def _schema_of(parameter: Parameter, kind: Kind) -> dict[str, Any]:
     """Return the schema of requests of a kind with a value of a parameter that is not refused and not null."""
-    required = [parameter.name, *kind.members] if kind.present else [parameter.name]
+    required = [parameter.name, *kind.fields] if kind.present else [parameter.name]
     refers = REFERENCE in json.dumps(parameter.schema)
     value = {"allOf": [{} if refers else parameter.schema, {"not": {"type": "null"}}]}
-    return {"type": "object", "required": required, "properties": {**kind.members, parameter.name: value}}
+    return {"type": "object", "required": required, "properties": {**kind.fields, parameter.name: value}}
 
 
 def _ignoring(parameter: str, schema: dict[str, Any]) -> Callable[[ServedRequest], None]:
