@@ -142,8 +142,8 @@ REQUESTS: dict[str, list[Step]] = {
     "answers-counted-by-words": [ask(), STREAM],
     "predictions-counted-twice": [ask(prediction={"type": "content", "content": "The capital of France is Paris."})],
     "cached-tokens-lost-in-streams": [
-        ask(LONG, max_tokens=3),  # not 12: servers of a fault replay the answer to an equal prompt
-        {**ask(LONG, max_tokens=12, stream=True), "CACHED": True},
+        ask(LONG, max_tokens=3),  # not 13: servers of a fault replay the answer to an equal prompt
+        {**ask(LONG, max_tokens=13, stream=True), "CACHED": True},
     ],
     "streamed-answers-counted-almost-twice": [STREAM],
     "cached-by-first-characters": [ask(f"{LONG[:200]} {text}", **SCORES) for text in ("Why?", "Where is the cat?")],
