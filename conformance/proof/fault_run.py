@@ -9,6 +9,7 @@ import jsonschema_rs
 
 from conformance.client.client import Client
 from conformance.client.secret import Secret
+from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.applicability import requests_several
 from conformance.judge.causes import find_causes
@@ -24,12 +25,14 @@ from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.embedded_server import MEDIA_HOST, MEDIA_PATH
 from conformance.run.media.media_places import MediaPlaces
+from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.session.options import RunOptions
 from conformance.run.session.preparation import prepare_server
 from conformance.run.session.target import parse_target
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
+from openapi.stream.strict_json import NOT_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 FAULT_DEADLINE_S = 8.0  # for one exchange, because a fault may never answer
 FAULTLESS_DEADLINE_S = 60.0
 CONCURRENCY = 4
+DESCRIPTION_ATTEMPTS = 6
 MAX_TRIES = 3  # of a fault, if our own event loop stalled, because arrival times are then not judged
 MAX_GENERATED_TOKENS = 64
 """Generated scenarios whose answers may be longer than this are used only for faults of their own parameter."""
@@ -68,9 +72,26 @@ class Baseline:
     depth: Depth = "thorough"
 
 
+async def fetch_description(host: RunningFaultHost, name: str, contract: Contract) -> object:
+    """Return the description of a server, which a busy machine may take several attempts to send within the limit.
+
+    name: the dialect or the variant in its address.
+    """
+    secret, url = _read_secret(host, contract), host.address(name)
+    preflight = Preflight(UntimedClient(url, secret), parse_target(url, contract), contract)
+    description = await preflight.fetch_description()
+    for _ in range(DESCRIPTION_ATTEMPTS - 1):
+        if description is not NOT_JSON:
+            break
+        description = await preflight.fetch_description()
+    return description
+
+
 async def prepare_baseline(host: RunningFaultHost, dialect: str, depth: Depth = "thorough") -> Baseline:
     """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
+    if await fetch_description(host, dialect, contract) is NOT_JSON:  # another plan would be judged without a word
+        raise HarnessError(f"the server of {dialect} sends no description")
     options = RunOptions(
         url=host.address(dialect), dialect=dialect, depth=depth, media_host=MEDIA_HOST, media_path=MEDIA_PATH
     )

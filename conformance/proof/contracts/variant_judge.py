@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from conformance.client.client import Client
 from conformance.client.secret import Secret
-from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.judging_thread import judge_in_thread
@@ -23,19 +22,18 @@ from conformance.proof.contracts.variant_scenarios import (
     narrow,
     sample_changed,
 )
+from conformance.proof.fault_run import fetch_description
 from conformance.proof.kill import TIMING_CHECKS, find_kills
 from conformance.record import BudgetLimits
 from conformance.report.outcome import Outcome
 from conformance.report.verdict import build_report
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
-from conformance.run.preflight import Preflight
 from conformance.run.run import Run
 from conformance.run.session.target import load_contract, parse_target
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 from openapi.perturbation.perturbation import Variant
-from openapi.stream.strict_json import NOT_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 60.0  # for one exchange
 CONCURRENCY = 4
-DESCRIPTION_ATTEMPTS = 6
 SHOWN_BY = 12  # scenarios that must show a perturbation; if they do not, all that can are sent
 VARIANT = "variant."  # in front of the name of a variant in the URL of the fault host
 
@@ -131,20 +128,8 @@ class VariantJudge:
         return self._plans[dialect]
 
     async def _draft(self, name: str, contract: Contract) -> IndexedPlan:
-        description = await _fetch_description(self._host, name, contract)
+        description = await fetch_description(self._host, name, contract)
         return await judge_in_thread(_draft, contract, description, key=contract.auth == "bearer")
-
-
-async def _fetch_description(host: RunningFaultHost, name: str, contract: Contract) -> object:
-    """Return the description, which a busy machine may take several attempts to send within the limit."""
-    secret, url = Secret(host.key) if contract.auth == "bearer" else None, host.address(name)
-    preflight = Preflight(UntimedClient(url, secret), parse_target(url, contract), contract)
-    description = await preflight.fetch_description()
-    for _ in range(DESCRIPTION_ATTEMPTS - 1):
-        if description is not NOT_JSON:
-            break
-        description = await preflight.fetch_description()
-    return description
 
 
 def _draft(contract: Contract, description: object, *, key: bool) -> IndexedPlan:
