@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +23,9 @@ from conformance.proof.kill_matrix import (
     to_data,
 )
 from conformance.proof.mutation_testing import MutationResult
+from openapi.contract.contract import names
+
+MATRIX = Path(__file__).resolve().parents[3] / "docs" / "kill-matrix.md"
 
 
 def fault(name: str, **killers: str) -> FaultRow:
@@ -152,6 +157,30 @@ def test_a_fault_is_chosen_by_the_checks_that_verify_it_and_no_variation_is_chos
     many = replace(fault("many", a="M", b="M", c="M"), verified_by={"topic.a": "greedy"})
     variation = replace(fault("legal", a="o", b="o"), benign=True)
     assert {"many", "other"} == kill_table.choose_fewest([many, variation, fault("other", b="M", c="S")])
+
+
+@pytest.mark.parametrize(("undetected", "code"), [("", 0), ("omits-done", 1)])
+def test_the_fewest_faults_fail_only_if_one_is_no_longer_detected_and_not_by_chance(
+    monkeypatch: pytest.MonkeyPatch, undetected: str, code: int
+) -> None:
+    table = {row.name: row for row in read_rows(kill_table.read())}
+    chosen = kill_table.choose_fewest(table.values()) | {"omits-done"}
+    tested = [row for row in table.values() if row.name in chosen or row.benign]
+    rows = [replace(row, killers={}) if row.name == undetected else strongest_alone(row) for row in tested]
+    result = MutationResult(KillMatrix(tuple(rows), tuple(gather_checks()), {}), (), tuple(names()))
+    hosted = [SimpleNamespace(name=name) for name in table]
+    monkeypatch.setattr(faults_command, "_run_faults", lambda *_, **__: (result, hosted))
+    done = CliRunner().invoke(faults_command.run, ["--check", str(MATRIX), "--fewest"])
+    assert (code, undetected in done.output.split("has changed")[-1]) == (done.exit_code, True), done.output[-500:]
+
+
+def strongest_alone(row: FaultRow) -> FaultRow:
+    """Return a row as it is if it is not flaky; otherwise with its strongest check alone."""
+    return (
+        replace(row, killers=dict([min(row.killers.items(), key=lambda item: "MSo".index(item[1]))]))
+        if row.flaky
+        else row
+    )
 
 
 @pytest.mark.parametrize("options", [[], ["--check", "matrix.md", "--thorough"]])
