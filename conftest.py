@@ -32,7 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker(MARKER):
             cases[item.nodeid.partition("[")[0]].append(item)
-    left_out = {item.nodeid for test, group in cases.items() for item in group if item not in select_turn(test, group)}
+    left_out = {item.nodeid for group in cases.values() for item in group}
+    left_out -= {item.nodeid for test, group in cases.items() for item in select_turn(test, group)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]

@@ -65,7 +65,7 @@ class FaultRow:
 
     @property
     def verifying_checks(self) -> frozenset[str]:
-        """The checks that detect the fault when the row is verified."""
+        """The checks by which the row is verified: each of `verified_by`, or without them at least one of `killers`."""
         return frozenset(self.verified_by or self.killers)
 
     @property
