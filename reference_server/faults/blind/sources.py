@@ -28,7 +28,7 @@ def list_origins() -> tuple[str, ...]:
 def load_sources(origin: str) -> Mapping[str, tuple[str, ...]]:
     """Return the public reports of each blind fault of a set, by its name."""
     text = files(f"{blind.__name__}.{origin}").joinpath("sources.yaml").read_text(encoding="utf-8")
-    return {name: tuple(reports) for name, reports in yaml.safe_load(text).items()}
+    return {name: tuple(reports) for name, reports in yaml.load(text, Loader=yaml.CSafeLoader).items()}
 
 
 @cache

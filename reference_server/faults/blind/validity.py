@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi.description.validation import Validator
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 GREETING = [{"role": "user", "content": "Hello"}]
 NO_TOOL = {"type": "function", "function": {"name": "wait", "parameters": {"type": "object", "properties": {}}}}
 """A tool without parameters."""
+KEPT: Final = 16  # contracts of which the compiled schemas are kept; hundreds of faults ask about each
 
 
 def allows(**fields: Any) -> Callable[[Contract], bool]:
@@ -22,9 +24,15 @@ def allows(**fields: Any) -> Callable[[Contract], bool]:
     def is_valid(contract: Contract) -> bool:
         known = fields.keys() <= {*contract.parameters, "messages"}
         body = {"model": contract.default_model, "messages": GREETING, **fields}
-        return known and not Validator(contract).request_problems(body)
+        return known and not _compile(contract).request_problems(body)
 
     return is_valid
+
+
+@lru_cache(maxsize=KEPT)
+def _compile(contract: Contract) -> Validator:
+    """Return a validator of the contract."""
+    return Validator(contract)
 
 
 def reports_cached(contract: Contract) -> bool:
