@@ -2,7 +2,8 @@
 
 A mode that several dialects have, such as the lack of one capability, is tested in the first of them. It is tested with
 the scenarios that send other requests than to the server without options, with all streams if it changes them, and with
-a sample of the others, a different one for each mode. A thorough test is one of all modes with all scenarios.
+a sample of the others, a different one for each mode. A thorough test is one of all modes with all scenarios of a
+thorough run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from openapi.contract.contract import load
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
+    from conformance.plan.depth import Depth
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedMode, RunningFaultHost
     from conformance.run.session.conclusion import RunOutcome
@@ -61,21 +63,22 @@ async def run_modes(
 ) -> tuple[ModeResult, ...]:
     """Judge the modes, a few at a time. `on_progress` is called with a line of text after each."""
     free = asyncio.Semaphore(CONCURRENT_MODES)
-    usual = {} if thorough else {name: _usual_requests(name) for name in {mode.dialect for mode in modes}}
+    depth: Depth = "thorough" if thorough else "standard"
+    usual = {} if thorough else {name: _usual_requests(name, depth) for name in {mode.dialect for mode in modes}}
 
     async def run(mode: HostedMode) -> ModeResult:
         async with free:
-            result = await judge_mode(host, mode, usual.get(mode.dialect))
+            result = await judge_mode(host, mode, usual.get(mode.dialect), depth)
         on_progress(f"{mode.dialect} {mode.name}: {len(result.reported)} reported")
         return result
 
     return tuple(await asyncio.gather(*(run(mode) for mode in modes)))
 
 
-def _usual_requests(dialect: str) -> Requests:
+def _usual_requests(dialect: str, depth: Depth) -> Requests:
     """Return what each scenario sends to a server that has every capability, by its id."""
     contract = load(dialect)
-    plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""))
+    plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""), depth=depth)
     return {scenario.id: frozenset(scenario.request_key(contract.default_model)) for scenario in plan.scenarios}
 
 
@@ -96,12 +99,12 @@ def _select(plan: Plan, mode: HostedMode, usual: Requests, model: str) -> Plan:
     )
 
 
-async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Requests | None) -> ModeResult:
+async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Requests | None, depth: Depth) -> ModeResult:
     """Judge one mode. `usual`: the requests of which a sample is enough; None to send all."""
     secret = Secret(host.key) if mode.key else None
     limits = BudgetLimits(deadline_s=60.0)
     options = RunOptions(
-        url=host.address(mode.dialect, mode.name), dialect=mode.dialect, depth="thorough", strict=True, budget=limits
+        url=host.address(mode.dialect, mode.name), dialect=mode.dialect, depth=depth, strict=True, budget=limits
     )
     prepared = await prepare_server(options, secret)
     plan = prepared.plan if usual is None else _select(prepared.plan, mode, usual, prepared.model)

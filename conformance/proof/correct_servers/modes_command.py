@@ -19,7 +19,7 @@ from openapi.schema.quantity import format_quantity
 
 @click.command(name="modes", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these modes, as DIALECT/MODE (repeatable)")
-@click.option("--thorough", is_flag=True, help="Test all modes of all dialects, with all scenarios")
+@click.option("--thorough", is_flag=True, help="Test all modes of all dialects, with all requests of thorough runs")
 def modes(only: tuple[str, ...], *, thorough: bool) -> None:
     """Run the suite with --strict against the reference server in every documented mode, over a real socket.
 
