@@ -66,7 +66,7 @@ def judge_server(
             requirements=len({assertion.requirement.id for assertion in plan.assertions}),
             usual=_describe_usual(prepared),
             requests=_least(prepared.requests, options.budget.max_requests),
-            tokens=_least(plan.tokens, options.budget.max_tokens),
+            tokens=_least(prepared.tokens, options.budget.max_tokens),
         )
         console.print(line, soft_wrap=True)
         expected = sum(estimate_cost(one.plan).requests for one in (prepared, *prepared.also))

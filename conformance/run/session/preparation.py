@@ -50,14 +50,23 @@ class PreparedRun:
 
     @property
     def requests(self) -> int:
-        """The maximum number of requests of all plans; a request that two plans share is sent once."""
+        """The most chat requests of the whole run, with the preflight; a request that two plans share is sent once."""
         shared = {scenario.request_key(self.model) for scenario in self.plan.scenarios}
-        return self.plan.requests + sum(
-            len(scenario.steps)
-            for other in self.also
-            for scenario in other.plan.scenarios
-            if scenario.request_key(self.model) not in shared
+        return (
+            self.spent.requests
+            + self.plan.requests
+            + sum(
+                len(scenario.steps)
+                for other in self.also
+                for scenario in other.plan.scenarios
+                if scenario.request_key(self.model) not in shared
+            )
         )
+
+    @property
+    def tokens(self) -> int:
+        """The most completion tokens of the whole run, with the preflight."""
+        return self.spent.tokens + self.plan.tokens
 
 
 async def prepare_server(options: RunOptions, secret: Secret | None, *, timed: bool = False) -> PreparedRun:
