@@ -15,8 +15,11 @@ FEW_CHARACTERS = 12  # shorter answers may be equal by chance
 
 
 def text_of(round_: Round, part: str) -> str:
-    """Return the text of the answer to one part of a round."""
-    return round_[part].content() or ""
+    """Return the text of the answer to one part of a round, without the white space around it.
+
+    Some servers send other white space around streamed answers, which the relation of both forms shows.
+    """
+    return (round_[part].content() or "").strip()
 
 
 def repeats_itself(text: str) -> bool:
