@@ -7,7 +7,6 @@ for. A greedy text depends on the prompt alone, a seeded one also on what narrow
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,21 @@ from conformance.judge.answer_fields import read_id
 from conformance.judge.evidence.answer_difference import is_greedy
 from conformance.judge.evidence.answer_text import AnswerText, Relation, relate
 from conformance.judge.evidence.odd_numbers import OddNumber, find_odd_numbers
+from conformance.judge.evidence.request_keys import (
+    LABELS,
+    LIMITS,
+    NARROWING,
+    SAMPLING,
+    STOPS,
+    TOLD,
+    TOOLS,
+    continued_keys,
+    is_greedy_request,
+    is_same,
+    make_key,
+    prompt_key,
+    text_key,
+)
 from conformance.judge.evidence.silent_answers import find_silent
 from conformance.judge.logprob_entries import CUT
 from conformance.judge.token_counts import has_text
@@ -29,25 +43,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from openapi.contract.contract import Contract
 
-LIMITS: Final = frozenset(("max_tokens", "max_completion_tokens"))
-TOLD: Final = frozenset(("logprobs", "top_logprobs"))
-LABELS: Final = frozenset(
-    ("stream", "stream_options", "user", "metadata", "safety_identifier", "prompt_cache_key", "store", "service_tier",
-     "priority", "request_id", "session_id", "cache_salt", "stream_interval", "return_token_ids", "return_prompt_text",
-     "return_tokens_as_token_ids", "return_token_offsets", "prompt_logprobs")
-)  # fmt: skip
-"""Fields that change neither the prompt nor what is generated."""
-NARROWING: Final = frozenset(("top_p", "top_k", "min_p", "seed", "n"))
-"""Fields without an effect on a greedy answer; of several choices each has its text."""
-SAMPLING: Final = frozenset(
-    ("temperature", "presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "stop",
-     "stop_token_ids", "include_stop_str_in_output", "ignore_eos", "min_tokens", "bad_words", "allowed_token_ids",
-     "skip_special_tokens", "spaces_between_special_tokens", "repetition_detection")
-)  # fmt: skip
-"""Further fields that change what is generated, but not the prompt."""
-TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
-STOPS: Final = ("stop", "include_stop_str_in_output")
-SEARCH: Final = ("use_beam_search", "best_of")
 MOST_APART: Final = 3.0
 """How many answers may differ from their first characters on for each one that diverges later, if rounding is the
 cause: each token of an answer is as likely as the others to be a near tie, and answers have a dozen of them."""
@@ -94,14 +89,14 @@ class RunAnswers:
         return {
             name: value
             for name, value in sent.items()
-            if value is not None and not (name in self._defaults and _is_same(value, self._defaults[name]))
+            if value is not None and not (name in self._defaults and is_same(value, self._defaults[name]))
         }
 
     @cached_property
     def _by_prompt_key(self) -> Mapping[str, list[Exchange]]:
         groups: dict[str, list[Exchange]] = defaultdict(list)
         for exchange, fields in self._answers:
-            groups[_prompt_key(fields)].append(exchange)
+            groups[prompt_key(fields)].append(exchange)
         return groups
 
     @cached_property
@@ -122,18 +117,23 @@ class RunAnswers:
     def without_tools(self, exchange: Exchange) -> Exchange | None:
         """Return an answer to the same prompt without tools; None if the run has none."""
         fields = {name: value for name, value in self._fields(exchange).items() if name not in TOOLS}
-        return next(iter(self._by_prompt_key.get(_prompt_key(fields), ())), None)
+        return next(iter(self._by_prompt_key.get(prompt_key(fields), ())), None)
+
+    def continued_by(self, exchange: Exchange) -> Exchange | None:
+        """Return an answer whose conversation this one's request continues; None if the run has none."""
+        keys = continued_keys(self._fields(exchange))
+        return next((known[0] for key in keys if (known := self._by_prompt_key.get(key))), None)
 
     @cached_property
     def _by_key(self) -> Mapping[str, list[AnswerText]]:
         """The texts of greedy and seeded answers, by what they depend on."""
         groups: dict[str, list[AnswerText]] = defaultdict(list)
         for exchange, fields in self._answers:
-            every = _is_greedy(fields)
+            every = is_greedy_request(fields)
             if not every and type(fields.get("seed")) is not int:
                 continue
-            key = _text_key(fields)
-            prompt = _key(fields, LIMITS | TOLD | LABELS | SAMPLING | NARROWING)
+            key = text_key(fields)
+            prompt = make_key(fields, LIMITS | TOLD | LABELS | SAMPLING | NARROWING)
             for index in exchange.choices if every else (0,):
                 if (text := AnswerText.of(exchange, index, key, prompt)) is not None:
                     groups[key].append(text)
@@ -155,7 +155,7 @@ class RunAnswers:
     def unstopped_text_of(self, exchange: Exchange) -> AnswerText | None:
         """Return the longest text of the same request without stop strings; None if the run has none."""
         fields = {name: value for name, value in self._fields(exchange).items() if name not in STOPS}
-        texts = self._by_key.get(_text_key(fields), ())
+        texts = self._by_key.get(text_key(fields), ())
         return max(texts, key=lambda text: len(text.text), default=None)
 
     @cached_property
@@ -197,7 +197,7 @@ class RunAnswers:
         """
         ignored = LIMITS | TOLD | LABELS | {"seed", "n", "stop"}
         return find_odd_numbers(
-            (exchange, _key(fields, ignored)) for exchange, fields in self._answers if fields.get("logprobs")
+            (exchange, make_key(fields, ignored)) for exchange, fields in self._answers if fields.get("logprobs")
         )
 
     @cached_property
@@ -220,28 +220,6 @@ def require_answers(context: Context) -> RunAnswers:
     if answers is None:
         raise NotExercised("the other answers of the run are not known")
     return answers
-
-
-def _is_greedy(fields: Mapping[str, Any]) -> bool:
-    """Return whether a request has one text, whatever its answers are narrowed to."""
-    return fields.get("temperature") == 0 and not any(fields.get(name) for name in SEARCH)
-
-
-def _prompt_key(fields: Mapping[str, Any]) -> str:
-    return _key(fields, LIMITS | TOLD | LABELS | SAMPLING | (NARROWING - {"n"}))
-
-
-def _text_key(fields: Mapping[str, Any]) -> str:
-    return _key(fields, LIMITS | TOLD | LABELS | (NARROWING if _is_greedy(fields) else frozenset()))
-
-
-def _is_same(value: Any, default: Any) -> bool:
-    """Return whether a value is the default. 1 is 1.0, but not true."""
-    return isinstance(value, bool) is isinstance(default, bool) and bool(value == default)
-
-
-def _key(fields: Mapping[str, Any], ignored: frozenset[str]) -> str:
-    return json.dumps({name: value for name, value in fields.items() if name not in ignored}, sort_keys=True)
 
 
 def _compare(group: Sequence[AnswerText]) -> list[tuple[AnswerText, AnswerText]]:

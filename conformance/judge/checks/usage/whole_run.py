@@ -72,6 +72,19 @@ def tools_are_counted_with_the_prompt(exchange: Exchange, context: Context) -> I
         yield Finding("/usage/prompt_tokens", f"more than {least}, as without tools", f"{prompt}")
 
 
+@check("usage.turns-counted", on=ANSWER)
+def a_continued_conversation_counts_more(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A prompt that continues the conversation of another request counts more tokens: earlier messages, tools and
+    later turns reach the model.
+    """
+    prompt = _count_prompt(exchange)
+    earlier = require_answers(context).continued_by(exchange)
+    if earlier is None:
+        raise NotExercised("the request continues the conversation of no other one")
+    if prompt <= (least := _count_prompt(earlier)):
+        yield Finding("/usage/prompt_tokens", f"more than {least}, as before the later messages", f"{prompt}")
+
+
 @check("usage.tokens-shown", on=not_generated(ANSWER))
 def several_tokens_show_something(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """An answer that counts several completion tokens has text, reasoning or a call.

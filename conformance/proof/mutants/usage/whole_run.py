@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
+def _count_one(usage: dict[str, Any]) -> None:
+    """Count one prompt token."""
+    usage.update(prompt_tokens=1, total_tokens=1 + usage["completion_tokens"])
+
+
 @mutant("usage.prompt-counted-alike", scenario="greedy")
 def one_prompt_counts_more(exchange: Exchange) -> Exchange:
     """In one of several answers to a prompt, it counts one more token."""
@@ -26,9 +31,13 @@ def one_text_counts_more(exchange: Exchange) -> Exchange:
 @mutant("usage.tools-counted", scenario="tools")
 def tools_are_free(exchange: Exchange) -> Exchange:
     """A prompt with tools counts as many tokens as a very short one."""
-    return edit_usage(
-        exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=1 + usage["completion_tokens"])
-    )
+    return edit_usage(exchange, _count_one)
+
+
+@mutant("usage.turns-counted", scenario="conversation*")
+def turns_are_free(exchange: Exchange) -> Exchange:
+    """A conversation counts as many tokens as a very short prompt."""
+    return edit_usage(exchange, _count_one)
 
 
 @mutant("usage.tokens-shown", scenario="greedy")
