@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
     from reference_server.engine import Engine
 
-UPSTREAM_OPTIONS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
+UPSTREAM_OPTIONS: Final = (
+    "upstream_kind",
+    "upstream_model",
+    "upstream_key_env",
+    "upstream_timeout",
+    "upstream_context",
+)
 
 WARM_UP_LOG: Final = "reference_server.engine.model.accelerator.warm_up"
 

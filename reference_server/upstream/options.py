@@ -42,7 +42,7 @@ class UpstreamOptions:
     """Values of the upstream options.
 
     kind: `auto` to recognise it. key_variable: environment variable with the API key; `key` is a key itself.
-    timeouts: as STAGE=SECONDS.
+    timeouts: as STAGE=SECONDS. context: size of the upstream's context in tokens, if it does not list it.
     """
 
     urls: tuple[str, ...]
@@ -51,6 +51,7 @@ class UpstreamOptions:
     key_variable: str | None = None
     timeouts: tuple[str, ...] = ()
     key: str | None = None
+    context: int | None = None
 
 
 OPTIONS: Final = [
@@ -78,6 +79,12 @@ OPTIONS: Final = [
         help="Timeout of one stage. Repeatable; defaults: "
         + ", ".join(f"{name}={seconds:g}" for name, seconds in DEADLINES.items())
         + ".",
+    ),
+    click.Option(
+        ["--upstream-context"],
+        type=click.IntRange(min=2),
+        metavar="TOKENS",
+        help="Context of the upstream, if it does not list it: a prompt that cannot fit is refused.",
     ),
 ]
 
@@ -111,7 +118,7 @@ def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> t
         name,
         counts_each=counts_each,
         neutral=neutral_values(contract),
-        context=recognised.context,
+        context=options.context or recognised.context,
     )
     place = f"{recognised.kind.name} at {', '.join(str(server.address) for server in servers)}"
     return engine, narrow_contract(contract, recognised.kind), place

@@ -1,7 +1,7 @@
-"""The number of prompt tokens of a request whose answer did not report it.
+"""The number of prompt tokens: the least that a conversation can have, and that of an answer which did not report it.
 
-It is asked for with a request for one token. This happens when the gateway ended an answer at a stop string, because
-the report comes with the end of an answer, and when an upstream reports no usage in streams.
+The latter is asked for with a request for one token. This happens when the gateway ended an answer at a stop string,
+because the report comes with the end of an answer, and when an upstream reports no usage in streams.
 """
 
 from __future__ import annotations
@@ -15,13 +15,32 @@ from reference_server.upstream.answer_fields import read_prompt_tokens
 from reference_server.upstream.client.connection import UpstreamFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reference_server.upstream.client.load_balancer import LoadBalancer
     from reference_server.upstream.kind import UpstreamKind
 
+LONGEST_TOKEN: Final = 128
+"""Characters. The longest tokens of usual vocabularies are as many spaces, and those of other text are far shorter."""
 TIMEOUT_S: Final = 30.0
 MAX_ANSWER_BYTES: Final = 65_536
 PROMPT_FIELDS: Final = frozenset({"model", "messages", "tools", "chat_template_kwargs"})
 """Fields of a body that determine the prompt."""
+
+
+def least_tokens(messages: Iterable[dict[str, Any]]) -> int:
+    """Return the least number of tokens that the text of messages can have, without media, calls and tools."""
+    return sum(_count_characters(message.get("content")) for message in messages) // LONGEST_TOKEN
+
+
+def _count_characters(content: Any) -> int:
+    """Return the characters of a text, or of the texts in a list of parts."""
+    texts = (
+        [content]
+        if isinstance(content, str)
+        else [part.get("text") for part in content or () if isinstance(part, dict)]
+    )
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 class PromptCounter:

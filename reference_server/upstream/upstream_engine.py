@@ -11,7 +11,7 @@ import orjson
 
 from openapi.stream import sse
 from openapi.stream.anomaly import AnomalyKind
-from reference_server.engine import Engine, Generation
+from reference_server.engine import Engine, Generation, PromptTooLong
 from reference_server.errors import ApiError
 from reference_server.upstream.answer_reader import AnswerReader
 from reference_server.upstream.choices import CombinedGeneration, RankedGeneration
@@ -24,7 +24,7 @@ from reference_server.upstream.error_translation import (
     translate_refusal,
 )
 from reference_server.upstream.foreign_text import ForeignText
-from reference_server.upstream.prompt_count import PromptCounter, PromptTokens
+from reference_server.upstream.prompt_count import PromptCounter, PromptTokens, least_tokens
 from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class UpstreamEngine(Engine):
     name: the clients' name for it.
     counts_each: whether the tokens of each choice must be counted separately.
     neutral: values of engine parameters that are accepted even if the upstream lacks the parameter.
-    context: size of the upstreams' context in tokens, if they list it.
+    context: size of the upstreams' context in tokens, if it is known.
     """
 
     def __init__(
@@ -96,6 +96,15 @@ class UpstreamEngine(Engine):
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> Conversation:
         return Conversation(messages, tools, template_kwargs or {})
+
+    def check_size(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
+    ) -> None:
+        del tools  # the messages alone say enough
+        if self._context is not None and params.truncate_prompt_tokens is None:
+            least = least_tokens(messages)
+            if least >= self._context:
+                raise PromptTooLong(least, self._context - 1, counted=False)
 
     def submit(self, prompt: Conversation, params: SamplingParams) -> Generation:
         requests, ranked = translate_request(

@@ -112,6 +112,16 @@ def test_a_prompt_beyond_the_context_is_refused_with_what_the_upstream_says_abou
     assert len(upstream.requests) == 2
 
 
+@pytest.mark.parametrize("content", ["a" * 128 * 512, [{"type": "text", "text": "a" * 128 * 512}]])
+def test_a_prompt_that_cannot_fit_into_a_stated_context_is_refused_and_not_sent(content: object) -> None:
+    with quirky(sends(streaming(answer()))) as upstream, gateway(MINDIE, upstream.address, context=512) as front:
+        refused = post(front.address, messages=[{"role": "user", "content": content}])
+        assert 200 == post(front.address, messages=[{"role": "user", "content": "a" * 127 * 512}]).status_code
+    assert MINDIE.errors.kinds["prompt_too_long"].status == refused.status_code
+    assert "at least 512 tokens, but at most 511 fit" in refused.text
+    assert 1 == len(upstream.requests)
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_bytes_that_are_not_utf8_end_the_answer_with_an_error(stream: bool) -> None:
     good, bad = event(text_chunk("He")), event(text_chunk("l?o")).replace(b"?", b"\xe4\xb8")
