@@ -50,6 +50,7 @@ START_S = 120
         (["--dialect", "mindie", "--port", "0", "--max-model-len", "999999999"], ["999999999"]),
         (["--dialect", "mindie", "--upstream-kind", "vllm"], ["--upstream-kind requires --upstream"]),
         (["--dialect", "mindie", "--upstream-timeout", "first=1"], ["--upstream-timeout requires --upstream"]),
+        (["--dialect", "mindie", "--upstream-context", "512"], ["--upstream-context requires --upstream"]),
         (
             ["--dialect", "mindie", "--upstream", "http://127.0.0.1:1", "--checkpoint", "x"],
             ["--checkpoint", "loads no model"],

@@ -41,8 +41,8 @@ class UpstreamSettingsError(Exception):
 class UpstreamOptions:
     """Values of the upstream options.
 
-    kind: `auto` to recognise it. key_variable: environment variable with the API key; `key` is a key itself.
-    timeouts: as STAGE=SECONDS. context: size of the upstream's context in tokens, if it does not list it.
+    kind: `auto` to recognise it. key_variable: environment variable with the API key. timeouts: as STAGE=SECONDS.
+    context: size of the upstream's context in tokens, if it does not list it. key: an API key, which is no option.
     """
 
     urls: tuple[str, ...]
@@ -50,8 +50,8 @@ class UpstreamOptions:
     model: str | None = None
     key_variable: str | None = None
     timeouts: tuple[str, ...] = ()
-    key: str | None = None
     context: int | None = None
+    key: str | None = None
 
 
 OPTIONS: Final = [
