@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LONGEST_TOKEN: Final = 128
 """Characters. The longest tokens of usual vocabularies are as many spaces, and those of other text are far shorter."""
-TIMEOUT_S: Final = 30.0
 MAX_ANSWER_BYTES: Final = 65_536
 PROMPT_FIELDS: Final = frozenset({"model", "messages", "tools", "chat_template_kwargs"})
 """Fields of a body that determine the prompt."""
@@ -52,21 +51,23 @@ class PromptCounter:
         self._load_balancer = load_balancer
 
     async def ask(self, body: dict[str, Any]) -> int | None:
-        """Return the number of prompt tokens of the request with this body; None if the upstream does not tell."""
+        """Return the number of prompt tokens of the request with this body; None if the upstream does not tell.
+
+        It may take as long as any answer of the upstream: the client's answer needs the number.
+        """
         limit = self._kind.handling["max_tokens"].passed
         if limit is None or not self.reports:
             return None
         asked = {name: value for name, value in body.items() if name in PROMPT_FIELDS}
         try:
-            async with asyncio.timeout(TIMEOUT_S):
-                reply = await self._load_balancer.post(
-                    self._kind.path, orjson.dumps({**self._kind.always, **asked, limit: 1})
-                )
-                try:
-                    answer = orjson.loads(await reply.read_all(MAX_ANSWER_BYTES))
-                finally:
-                    reply.close()
-        except (UpstreamFailure, TimeoutError, orjson.JSONDecodeError):
+            reply = await self._load_balancer.post(
+                self._kind.path, orjson.dumps({**self._kind.always, **asked, limit: 1})
+            )
+            try:
+                answer = orjson.loads(await reply.read_all(MAX_ANSWER_BYTES))
+            finally:
+                reply.close()
+        except (UpstreamFailure, orjson.JSONDecodeError):
             return None
         if reply.status != 200 or not isinstance(answer, dict):
             return None
