@@ -6,23 +6,22 @@ results: for example a check that applies to ten steps, or the limit of a parame
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
-from conformance.plan.assertion import Assertion
+from conformance.plan.assertion_list import is_expected, list_assertions
 from conformance.plan.selection import add_presupposed, select_requests
-from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from conformance.check import Applicability, Check
-    from conformance.scenario import Scenario, Step, Subject
-    from openapi.contract.contract import Capability, Contract
+    from conformance.check import Check
+    from conformance.plan.assertion import Assertion
+    from conformance.scenario import Scenario
+    from openapi.contract.contract import Capability, Contract, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def make_plan(
         else tuple(
             row
             for key, row in contract.requirements.items()
-            if key in checks and key not in reached and not checks[key].by_subject and _expected(row, contract)
+            if key in checks and key not in reached and not checks[key].by_subject and is_expected(row, contract)
         )
     )
     if (only or topics) and not thorough:
@@ -111,16 +110,6 @@ def make_plan(
         selected = frozenset(assertion.requirement.id for assertion in shown)
         shown = add_presupposed(shown, every, kept)
     return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial, selected=selected)
-
-
-def list_assertions(
-    contract: Contract, scenarios: Collection[Scenario], checks: Mapping[str, Check]
-) -> list[Assertion]:
-    """Return an assertion for each check that judges a step of the scenarios."""
-    demanded = _group_demanded(contract, checks)
-    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
-    assertions += [assertion for scenario in scenarios for assertion in _shared_assertions(scenario, demanded)]
-    return assertions
 
 
 def find_unmatched(
@@ -157,103 +146,6 @@ def require_known_topics(topics: Collection[str], checks: Mapping[str, Check]) -
     for topic in topics:
         if topic not in known:
             raise UsageError(f"unknown --topic {topic!r}: expected one of {', '.join(known)}{suggest(topic, known)}")
-
-
-def _expected(row: Requirement, contract: Contract) -> bool:
-    """Return whether the server declares the capability that the requirement depends on."""
-    return row.capability is None or row.capability in contract.capabilities
-
-
-_Row: TypeAlias = "tuple[int, Check, Requirement]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Demanded:
-    """The checks that a contract requires, each with its requirement and its place in the order of all checks.
-
-    by_condition: grouped by when they apply, because many checks share a condition.
-    by_subject: those that judge the fact that a step tests, by the id of the check.
-    """
-
-    by_condition: tuple[tuple[Applicability, list[_Row]], ...]
-    by_subject: Mapping[str, _Row]
-
-
-def _group_demanded(contract: Contract, checks: Mapping[str, Check]) -> _Demanded:
-    conditions: dict[int, tuple[Applicability, list[_Row]]] = {}
-    by_subject = {}
-    for place, check in enumerate(checks.values()):
-        requirement = contract.requirements.get(check.id)
-        if requirement is None or not _expected(requirement, contract):
-            continue
-        row = (place, check, requirement)
-        if check.by_subject:
-            by_subject[check.id] = row
-        else:
-            conditions.setdefault(id(check.on), (check.on, []))[1].append(row)
-    return _Demanded(tuple(conditions.values()), by_subject)
-
-
-def find_covered(
-    rows: Collection[Requirement], contract: Contract, scenarios: Collection[Scenario], checks: Mapping[str, Check]
-) -> frozenset[str]:
-    """Return the ids of those requirements, about no single parameter, that a step of the scenarios exercises."""
-    asked = _group_demanded(contract, {row.id: checks[row.id] for row in rows})
-    open_conditions = dict(enumerate(asked.by_condition))
-    covered: set[str] = set()
-    for scenario in scenarios:
-        for place, (on, judging) in list(open_conditions.items()):
-            steps = scenario.steps if on.in_scenario(scenario.id) else ()
-            for step in steps:
-                if on.applies_to(scenario, step, contract):
-                    covered.update(row.id for _, check, row in judging if not _is_pruned(row, check, scenario, step))
-            if covered.issuperset(row.id for _, _, row in judging):
-                del open_conditions[place]
-    return frozenset(covered)
-
-
-def _assertions(contract: Contract, scenario: Scenario, demanded: _Demanded) -> Iterator[Assertion]:
-    is_pruned = any(step.pruned for step in scenario.steps)
-    conditions = [(on, rows) for on, rows in demanded.by_condition if on.in_scenario(scenario.id)]
-    for step in scenario.steps:
-        subject = scenario.subject_of(step)
-        judging = [row for on, rows in conditions if on.applies_to(scenario, step, contract) for row in rows]
-        own_row = demanded.by_subject.get(subject.check) if subject is not None else None
-        if own_row is not None and own_row[1].on.applies_to(scenario, step, contract):
-            judging.append(own_row)
-        judging.sort(key=itemgetter(0))
-        for _, check, row in judging:
-            if check.by_subject and subject is not None:
-                yield Assertion(check, scenario, step, _own_row(subject), subject.summary)
-            elif not (is_pruned and _is_pruned(row, check, scenario, step)):
-                yield Assertion(check, scenario, step, row, check.claim)
-
-
-def _shared_assertions(scenario: Scenario, demanded: _Demanded) -> Iterator[Assertion]:
-    """Yield an assertion for each further fact that the request of a scenario shows."""
-    for subject in scenario.also:
-        if subject.check in demanded.by_subject:
-            _, check, _ = demanded.by_subject[subject.check]
-            about = replace(scenario, subject=subject, also=(), shared=True)
-            yield Assertion(check, about, scenario.steps[0], _own_row(subject), subject.summary)
-
-
-def _own_row(subject: Subject) -> Requirement:
-    return Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
-
-
-def _is_pruned(row: Requirement, check: Check, scenario: Scenario, step: Step) -> bool:
-    """Return whether the parameter that a requirement is about was left out of the requests that would show it."""
-    if row.parameter is None:
-        return False
-    names = check.steps(scenario, step, ())
-    pruned = {name for other in scenario.steps if other.name in names for name in other.pruned}
-    return row.parameter in pruned
-
-
-def shows(check: Check, scenario: Scenario, contract: Contract) -> bool:
-    """Return whether a check judges a step of a scenario."""
-    return any(check.on.applies_to(scenario, step, contract) for step in scenario.steps)
 
 
 def _is_named(only: Collection[str], scenario: Scenario) -> bool:

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING, Final
 from conformance.errors import UsageError
 from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
+from conformance.plan.assertion_list import find_covered, list_assertions, shows
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.capability_use import list_unjudged
 from conformance.plan.depth import limit_plan, without_thorough_steps
-from conformance.plan.plan import (
-    find_covered,
-    find_unmatched,
-    list_assertions,
-    make_plan,
-    require_known_topics,
-    require_matches,
-    shows,
-)
+from conformance.plan.plan import find_unmatched, make_plan, require_known_topics, require_matches
 from conformance.plan.scenarios import boundaries, client_headers, greedy_bounds, list_scenarios
 from conformance.plan.scenarios.combinations import tasks
 from conformance.plan.scenarios.prompts import prompt_parts, text_kinds

@@ -16,7 +16,7 @@ from openapi.description.body_request import BodyRequest
 from openapi.description.description import REQUEST, describe
 from openapi.description.schema_outline import SchemaOutline
 from openapi.schema.excerpt import find_errors
-from openapi.schema.json_schema import REFERENCE
+from openapi.schema.json_schema import REFERENCE, reachable
 from openapi.schema.problem import Problem, describe_errors
 from openapi.stream.strict_json import read_json
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from openapi.description.request_validation import Operations
+    from openapi.schema.json_schema import Schema, Schemas
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAX_DEPTH = 255  # levels of nesting that jsonschema-rs supports
@@ -72,10 +73,21 @@ def _count_characters(value: object, uncounted: frozenset[str]) -> int:
     return count
 
 
+def compile_part(document: Mapping[str, Any], schema: Schema) -> jsonschema_rs.Validator:
+    """Compile a schema inside an OpenAPI document alone, with those it refers to: that is a small part of all."""
+    named = document["components"]["schemas"]
+    needed: Schemas = {name: named[name] for name in reachable((schema,), named)}
+    return _compile({"$schema": DIALECT, **schema, "components": {"schemas": needed}})
+
+
 def compile_schema(document: Mapping[str, Any], pointer: str) -> jsonschema_rs.Validator:
     """Compile the schema at a JSON pointer into an OpenAPI document, with support for our own keywords."""
     parts = {key: document[key] for key in ("components", "paths") if key in document}
     root = {"$schema": DIALECT, "$ref": pointer, **parts}
+    return _compile(root)
+
+
+def _compile(root: dict[str, Any]) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(root, keywords={"x-maxCharacters": _MaxCharacters, "x-json": _Json})
 
 

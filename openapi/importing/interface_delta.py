@@ -14,12 +14,13 @@ from openapi.contract.tree.inheritance import make_absolute
 from openapi.contract.tree.probe_value import expand_value
 from openapi.importing.request_fields import has_field, list_request_steps
 from openapi.importing.schemas.canonical_schema import same_values
-from openapi.importing.schemas.schema_placement import SchemaPlacement, reachable
+from openapi.importing.schemas.schema_placement import SchemaPlacement
 from openapi.importing.sentences import parameter_sentences
 from openapi.importing.server_bounds import with_numeric_limit, with_server_limits
 from openapi.importing.stated_places import StatedPlaces
 from openapi.importing.todo import Todo
 from openapi.reading.compare.delta_placement import DeltaTree
+from openapi.schema.json_schema import reachable
 from openapi.schema.server_limits import SERVER_LIMITS
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 Schema = dict[str, Any]
@@ -19,3 +19,20 @@ def dereference(schema: Schema, schemas: Schemas) -> Schema:
         return schema
     overlay = {key: value for key, value in schema.items() if key != "$ref"}
     return {**dereference(schemas[schema["$ref"].removeprefix(REFERENCE)], schemas), **overlay}
+
+
+def reachable(roots: Collection[Any], schemas: Schemas) -> set[str]:
+    """Return the names of all schemas to which some schemas refer, directly or through others."""
+    names: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            waiting += node.values()
+            name = str(node.get("$ref", "")).removeprefix(REFERENCE)
+            if name in schemas and name not in names:
+                names.add(name)
+                waiting.append(schemas[name])
+    return names

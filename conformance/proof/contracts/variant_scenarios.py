@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CHANGED = 40  # scenarios that the perturbations change, at most; a parameter that is required now changes all of them
 SHORT = 12  # requests of a scenario
-LONG_REQUESTS = 100  # of longer ones, such as rounds of trials; each contract sends others
-SAMPLE = 0.08  # of the scenarios that the perturbations do not change
+LONG_REQUESTS = 60  # of longer ones, such as rounds of trials; each contract sends others
+SAMPLE = 0.04  # of the scenarios that the perturbations do not change
 
 
 def choose(scenarios: frozenset[str], most: int | None, random: Random) -> frozenset[str]:

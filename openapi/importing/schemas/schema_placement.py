@@ -131,23 +131,6 @@ class SchemaPlacement:
         return {"discriminator": {**discriminator, "mapping": mapping}} if None not in mapping.values() else {}
 
 
-def reachable(roots: Collection[Any], schemas: Schemas) -> set[str]:
-    """Return the names of all schemas to which some schemas refer, directly or through others."""
-    names: set[str] = set()
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, dict):
-            waiting += node.values()
-            name = str(node.get("$ref", "")).removeprefix(REFERENCE)
-            if name in schemas and name not in names:
-                names.add(name)
-                waiting.append(schemas[name])
-    return names
-
-
 def _notes(schema: Schema) -> Schema:
     return {"default": schema["default"]} if "default" in schema else {}
 

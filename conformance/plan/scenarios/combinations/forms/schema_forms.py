@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.description.validation import compile_schema
+from openapi.description.validation import compile_part
 from openapi.schema.json_schema import REFERENCE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class SchemaForms:
     def is_valid(self, pointer: str, value: Any) -> bool:
         """Return whether the schema at a pointer allows a value."""
         if pointer not in self._compiled:
-            self._compiled[pointer] = compile_schema(self._document, pointer)
+            self._compiled[pointer] = compile_part(self._document, self.resolve(pointer)[1])
         return self._compiled[pointer].is_valid(value)
 
     def list_forms(self, pointer: str, seen: frozenset[str] = frozenset()) -> Iterator[Form]:
