@@ -42,7 +42,7 @@ class UpstreamOptions:
     """Values of the upstream options.
 
     kind: `auto` to recognise it. key_variable: environment variable with the API key. timeouts: as STAGE=SECONDS.
-    context: size of the upstream's context in tokens, if it does not list it. key: an API key, which is no option.
+    context: size of the upstream's context in tokens, if it does not list it. key: an API key; no option sets it.
     """
 
     urls: tuple[str, ...]

@@ -33,7 +33,7 @@ def least_tokens(messages: Iterable[dict[str, Any]]) -> int:
 
 
 def _count_characters(content: Any) -> int:
-    """Return the characters of a text, or of the texts in a list of parts."""
+    """Return the characters of a content, or of the texts in a list of parts."""
     texts = (
         [content]
         if isinstance(content, str)

@@ -23,7 +23,7 @@ EDGES: Final = {
     "-bottom": (0, SIDE - STRIP, SIDE, SIDE),
 }
 """The ends of a strip along each edge: left, upper, right and lower one, in pixels."""
-TALL: Final = (64, 96)
+TALL: Final = (48, 144)
 """Width and height of a picture that is not square, in pixels."""
 MARK: Final = (8, 24, 24, 40)
 """The ends of a mark next to its middle, which a square cut from the middle of the picture contains."""
@@ -76,7 +76,7 @@ def draw_edge(edge: tuple[int, int, int, int]) -> bytes:
 
 
 def draw_tall(degrees: int) -> bytes:
-    """Return a green PNG that is taller than wide, with a grey mark, after a turn to the left."""
+    """Return a green PNG, three times as tall as wide, with a grey mark near an end, after a turn to the left."""
     from PIL import Image
 
     picture, written = Image.new("RGB", TALL, COLOURS["green"]), io.BytesIO()

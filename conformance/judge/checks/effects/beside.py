@@ -29,7 +29,7 @@ SEEDED = ("greedy", "seeded", "seeded-again")
     expected="the likeliest text",
 )
 def top_k_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With top_k 1 only the likeliest token remains, also in a stream, and next to top_p, min_p, seed and stop."""
+    """With top_k 1 only the likeliest token remains, also in a stream, and next to top_p, min_p, seed and tools."""
     return is_likeliest(round_, earlier, "top-one")
 
 
@@ -41,7 +41,7 @@ def top_k_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool |
     expected="the likeliest text",
 )
 def top_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With a top_p near 0 only the likeliest token remains, also next to top_k, min_p, seed and stop."""
+    """With a top_p near 0 only the likeliest token remains, also next to top_k, min_p, seed and tools."""
     return is_likeliest(round_, earlier, "narrow")
 
 
@@ -53,7 +53,7 @@ def top_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool |
     expected="the likeliest text",
 )
 def min_p_holds_beside_others(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With min_p 1 only the likeliest token remains, also in a stream, and next to top_p, top_k, seed and stop."""
+    """With min_p 1 only the likeliest token remains, also in a stream, and next to top_p, top_k, seed and tools."""
     return is_likeliest(round_, earlier, "min-p")
 
 
@@ -129,33 +129,60 @@ def _is_repeated(round_: Round) -> bool | None:
 
 KEPT_BESIDE = "effects-kept-beside-others"
 BESIDE = "-beside"
+TOOLS = "-tools"
 
 
 @series("effects.kept-beside-others", scenario=KEPT_BESIDE)
 def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A penalty or a bias changes the likeliest answer also in each choice of a stream next to many other parameters,
-    if it does alone.
+    """A penalty changes the likeliest answer also in each choice of a stream next to many other parameters, if it does
+    alone.
 
     Reported if a choice next to the others is, up to its limit, exactly the answer without the parameter.
     """
-    texts = {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
-    if len(base := texts.get("base", "")) < FEW_CHARACTERS:
+    base = _texts(exchanges).get("base", "")
+    if len(base) < FEW_CHARACTERS:
         raise NotExercised("the answer is too short to compare")
-    compared = False
-    for name in exchanges:
-        alone = texts.get(name)
-        if alone is None or f"{name}{BESIDE}" not in texts or base.startswith(alone):
-            continue
-        compared = True
-        beside = exchanges[f"{name}{BESIDE}"]
-        if (at := find_unchanged(base, beside)) is not None:
-            yield Finding(
-                f"/{name}{BESIDE}/choices/{at}/message/content",
-                f"another text than without the parameter, such as {alone!r}"[:200],
-                repr(beside.choices[at].content)[:200],
-            )
+    yield from _find_lost(exchanges, BESIDE, base)
+
+
+@series("effects.kept-beside-tools", scenario=KEPT_BESIDE)
+def effects_are_kept_beside_tools(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A penalty changes the likeliest answer also after another turn and next to tools, if it does without both.
+
+    Judged if the answer without the parameter is the same there. Reported if it is also the answer with the parameter.
+    """
+    texts = _texts(exchanges)
+    base, usual = texts.get("base", ""), texts.get(f"base{TOOLS}", "")
+    if min(len(base), len(usual)) < FEW_CHARACTERS or not (base.startswith(usual) or usual.startswith(base)):
+        raise NotExercised("the answer next to tools is another one, or too short to compare")
+    yield from _find_lost(exchanges, TOOLS, usual)
+
+
+def _texts(exchanges: Mapping[str, Exchange]) -> dict[str, str]:
+    return {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
+
+
+def _find_lost(exchanges: Mapping[str, Exchange], suffix: str, usual: str) -> Iterator[Finding]:
+    """Yield a finding for each parameter that changes the answer alone, but not in the request with this suffix.
+
+    usual: the answer to such a request without the parameter.
+    """
+    texts = _texts(exchanges)
+    pairs = [(name, f"{name}{suffix}") for name in exchanges if name != "base"]
+    compared = [
+        (texts[alone], beside)
+        for alone, beside in pairs
+        if {alone, beside} <= texts.keys() and not texts["base"].startswith(texts[alone])
+    ]
     if not compared:
         raise NotExercised("no parameter changes the greedy answer, or none is supported")
+    for text, beside in compared:
+        if (at := find_unchanged(usual, exchanges[beside])) is not None:
+            yield Finding(
+                f"/{beside}/choices/{at}/message/content",
+                f"another text than without the parameter, such as {text!r}"[:200],
+                repr(exchanges[beside].choices[at].content)[:200],
+            )
 
 
 def find_unchanged(base: str, exchange: Exchange) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import status_of
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+UNKNOWN: Final = "chatproof-no-such-model"
 LISTED = either(in_scenario("models"), in_scenario("mixed-parallel", "models-*"))
 
 
@@ -47,6 +49,16 @@ def model_is_listed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
         yield Finding("/data/*/id", "a name", repr(nameless[0])[:120])
     if twice := [name for name in names if names.count(name) > 1]:
         yield Finding("/data/*/id", "every name once", repr(twice[0]))
+
+
+@check("http.unknown-models-unlisted", on=in_scenario("unknown-model-after-known", "known-models"))
+def an_unknown_model_is_not_listed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A model that a request named before is not in the list unless the server has it."""
+    names = re.findall(r'"id"\s*:\s*"([^"]*)"', exchange.body.decode(errors="replace"))
+    if exchange.status != 200 or not names:
+        raise NotExercised("the response has no list of models")
+    if UNKNOWN in names:
+        yield Finding("/data/*/id", f"no {UNKNOWN}", f"{names}"[:120])
 
 
 @check("http.model-found", on=in_scenario("one-model", "served"))

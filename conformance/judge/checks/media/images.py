@@ -35,8 +35,9 @@ LATER: Final = ("images-later-green", "images-later-blue")
 """The requests in which the image of a later turn is another one."""
 EDGES: Final = tuple((f"image-edge-{edge}", "image-edge-none") for edge in ("left", "right", "top", "bottom"))
 """Each request with an image that is another one at an edge only, and the one with the plain image."""
-TURNED: Final = tuple(("image-tall", f"image-wide-{side}") for side in ("left", "right"))
-"""The request with an image that is taller than wide, and those with the same image after a quarter turn."""
+TURNED: Final = tuple(("image-tall", name) for name in ("image-wide-left", "image-wide-right", "image-edge-none"))
+"""The request with a tall image that has a mark near an end, those with the same image after a quarter turn, and one
+without a mark."""
 PALETTES: Final = ("image-palette-red", "image-palette-blue")
 """The requests with an image of another colour, whose pixels are the same numbers in another palette."""
 AMID: Final = ("image-amid-texts", "image-ahead-of-texts")
@@ -108,7 +109,7 @@ def colours_are_those_of_the_images(exchanges: Mapping[str, Exchange], _: Contex
 def every_image_is_read(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Another image in place of the first of three, or a corner of another colour in the second or the sixth,
     changes the log-probabilities of the answer, and so does another image in a later turn, another colour of an edge or
-    of a palette, a quarter turn of an image that is taller than wide, and an image that stands before all texts in
+    of a palette, a quarter turn of a tall image, a mark near its end, and an image that stands before all texts in
     place of between them: the model reads all of each, where it stands and as it stands.
     """
     for first, second in IMAGE_PAIRS:

@@ -68,3 +68,9 @@ def temperature_is_lost_beside_forms(exchange: Exchange) -> Exchange:
 def penalties_are_lost_beside_others(exchange: Exchange) -> Exchange:
     """Next to other parameters the answer is the one without penalties."""
     return say(exchange, TALE)
+
+
+@mutant("effects.kept-beside-tools", steps="*s*")
+def penalties_are_lost_beside_tools(exchange: Exchange) -> Exchange:
+    """Next to tools the answer with a penalty is the one without it."""
+    return say(exchange, TALE)

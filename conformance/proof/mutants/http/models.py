@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.judge.checks.http.models import UNKNOWN
 from conformance.proof.editing.answers import edit_answer
 from conformance.proof.editing.responses import refuse, with_json, with_status
 from conformance.proof.mutants.mutant import mutant
@@ -22,6 +23,12 @@ def model_is_not_listed(exchange: Exchange) -> Exchange:
 def model_is_listed_twice(exchange: Exchange) -> Exchange:
     """Every model is listed twice."""
     return edit_answer(exchange, lambda body: body.update(data=body["data"] * 2))
+
+
+@mutant("http.unknown-models-unlisted", steps="known-models")
+def requested_models_are_listed(exchange: Exchange) -> Exchange:
+    """The list has models that requests named."""
+    return edit_answer(exchange, lambda body: body["data"].append({**body["data"][0], "id": UNKNOWN}))
 
 
 @mutant("http.model-found")

@@ -44,6 +44,12 @@ top_p_lost = lost_beside(
 min_p_lost = lost_beside(
     "min-p-lost-beside-top-k", "min_p", "top_k", "`min_p` is ignored if there is a top_k.", bug=146
 )
+frequency_lost_beside_tools = lost_beside(
+    "frequency-penalty-lost-beside-tools",
+    "frequency_penalty",
+    "tools",
+    "`frequency_penalty` is ignored if there are tools.",
+)
 seed_lost = lost_beside(
     "seed-lost-beside-a-stop", "seed", "stop", "A seed is ignored if there is a stop string.", bug=147
 )

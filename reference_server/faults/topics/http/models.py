@@ -33,6 +33,14 @@ def models_are_listed_twice(app: ASGIApp, contract: Contract) -> App:
     return answer_matching(app, lambda scope: scope["path"] == contract.models_path, reply)
 
 
+@wrapping_fault("unknown-models-listed")
+def unknown_models_are_listed(app: ASGIApp, contract: Contract) -> App:
+    """The list has a model that the server does not have, because it was requested once."""
+    data = [_model(name) for name in (contract.default_model, "chatproof-no-such-model")]
+    reply = CannedResponse(200, orjson.dumps({"object": "list", "data": data}))
+    return answer_matching(app, lambda scope: scope["path"] == contract.models_path, reply)
+
+
 @wrapping_fault("model-not-found")
 def model_is_not_found(app: ASGIApp, contract: Contract) -> App:
     """A listed model is not found by its name."""
