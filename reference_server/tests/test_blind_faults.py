@@ -54,6 +54,8 @@ from reference_server.tests.blind import (
     thirteenth_variation_requests,
     twelfth_requests,
     twelfth_variation_requests,
+    twentieth_requests,
+    twentieth_variation_requests,
     variation_requests,
 )
 
@@ -80,6 +82,7 @@ REQUESTS = {
     "seventeenth": {**seventeenth_requests.REQUESTS, **seventeenth_variation_requests.REQUESTS},
     "eighteenth": {**eighteenth_requests.REQUESTS, **eighteenth_variation_requests.REQUESTS},
     "nineteenth": {**nineteenth_requests.REQUESTS, **nineteenth_variation_requests.REQUESTS},
+    "twentieth": {**twentieth_requests.REQUESTS, **twentieth_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
