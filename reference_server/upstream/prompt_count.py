@@ -53,16 +53,16 @@ class PromptCounter:
     async def ask(self, body: dict[str, Any]) -> int | None:
         """Return the number of prompt tokens of the request with this body; None if the upstream does not tell.
 
-        It may take as long as any answer of the upstream: the client's answer needs the number.
+        body: as it was sent to the upstream. It may take as long as any answer of the upstream, because the client's
+            answer needs the number.
         """
         limit = self._kind.handling["max_tokens"].passed
         if limit is None or not self.reports:
             return None
-        asked = {name: value for name, value in body.items() if name in PROMPT_FIELDS}
+        always = {name.partition(".")[0] for name in self._kind.always}  # which the body has as the upstream reads them
+        asked = {name: value for name, value in body.items() if name in PROMPT_FIELDS | always}
         try:
-            reply = await self._load_balancer.post(
-                self._kind.path, orjson.dumps({**self._kind.always, **asked, limit: 1})
-            )
+            reply = await self._load_balancer.post(self._kind.path, orjson.dumps({**asked, limit: 1}))
             try:
                 answer = orjson.loads(await reply.read_all(MAX_ANSWER_BYTES))
             finally:

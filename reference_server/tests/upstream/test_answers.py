@@ -87,6 +87,22 @@ def test_unknown_prompt_tokens_are_asked_for_or_left_out(stream: bool, reported:
     assert len(questions) == (2 if reported else 1)  # an upstream that does not tell is not asked again
 
 
+def test_the_question_for_prompt_tokens_is_sent_as_the_upstream_reads_it() -> None:
+    """`transformers serve` refuses the names of fields that it reads from a string of JSON."""
+
+    def script(request: ReceivedRequest, peer: socket.socket) -> None:
+        if request.body.get("stream"):
+            peer.sendall(streaming(b"".join(map(event, map(text_chunk, ("One", " two", " three"))))))
+        else:
+            peer.sendall(plain(200, {"choices": [], "usage": usage(9, 1)}))
+
+    with quirky(script) as upstream, gateway(MINDIE, upstream.address, kind="transformers") as front:
+        assert 9 == post(front.address, stop=[" two"]).json()["usage"]["prompt_tokens"]
+    sent, asked = (request.body for request in upstream.requests)
+    assert {**sent, "max_tokens": 1} == {**sent, **asked}
+    assert [] == [name for name in asked if "." in name]
+
+
 TOO_LONG = "This model's maximum context length is 4096 tokens and your request has {} input tokens"
 
 
