@@ -133,3 +133,38 @@ def test_numbers_are_odd_if_several_of_an_answer_differ_clearly() -> None:
     once, often = told("once", -3.0, -2.0, -0.1), told("often", -3.0, -4.0, -0.1)
     numbers = RunAnswers([*usual, once, often], CONTRACT).numbers
     assert {"a": 0, "b": 0, "c": 0, "once": 0, "often": 2} == {name: len(odd) for name, odd in numbers.items()}
+
+
+USER, SAID = {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}
+CALLED = {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
+
+
+@pytest.mark.parametrize(
+    ("later", "continues"),
+    [
+        ([SAID, USER], True),
+        ([SAID], True),
+        ([CALLED, {"role": "tool", "tool_call_id": "a", "content": "7"}], True),
+        ([CALLED, {"role": "tool", "tool_call_id": "b", "content": "7"}], False),  # templates may leave it out
+        ([{"role": "assistant", "content": "<think>No.</think>Hi!"}], False),
+        ([{"role": "assistant", "content": ""}], False),
+        ([], False),
+    ],
+)
+def test_an_answer_is_continued_by_a_request_with_its_messages_and_more_text(later: list[Any], continues: bool) -> None:
+    first = answer(TALE, "first", stream=True, logprobs=True)
+    second = answer(TALE, "second", messages=[USER, *later])
+    run = RunAnswers([first, answer(TALE, "other", prompt="Bye"), second], CONTRACT)
+    assert (first if continues else None) is run.continued_by(second)
+    assert None is run.continued_by(answer(TALE, "third", messages=[USER, *later], tools=[{}]))
+
+
+def test_a_free_choice_is_the_same_greedy_request_without_a_demand() -> None:
+    free, sampled = (
+        answer(TALE, "free", "stop", tools=[{}], max_tokens=24),
+        answer(TALE, "b", tools=[{}], temperature=1.0),
+    )
+    run = RunAnswers([sampled, answer(TALE, "c", tools=[{}, {}]), free], CONTRACT)
+    forced = answer(TALE, "forced", tools=[{}], tool_choice="required", response_format={"type": "text"})
+    assert free is run.with_free_choice(forced)
+    assert None is run.with_free_choice(answer(TALE, "f", tools=[{}], response_format={"type": "json_object"}))
