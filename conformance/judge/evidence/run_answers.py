@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 MOST_APART: Final = 3.0
 """How many answers may differ from their first characters on for each one that diverges later, if rounding is the
 cause: each token of an answer is as likely as the others to be a near tie, and answers have a dozen of them."""
-PLAIN_TEXT: Final = {"type": "text"}
-"""The response_format that changes nothing."""
 PROMPTS: Final = 4
 """Different prompts whose answers differ from the start. A near tie of the first token is one prompt's."""
 SILENT_PROMPTS: Final = 2
@@ -153,14 +151,6 @@ class RunAnswers:
         alone = [answer for answer, _ in self._answers if len(answer.choices) == 1]
         counts = [(answer.usage or {}).get("completion_tokens") for answer in alone]
         return max((count for count in counts if type(count) is int), default=0)
-
-    def with_free_choice(self, exchange: Exchange) -> Exchange | None:
-        """Return an answer to the same greedy request that lets the model choose a tool; None if the run has none."""
-        fields = {name: value for name, value in self._fields(exchange).items() if name != "tool_choice"}
-        if fields.get("response_format") == PLAIN_TEXT:
-            del fields["response_format"]
-        keys = text_key(fields), text_key({**fields, "tool_choice": "auto"})
-        return next((text.exchange for key in keys for text in self._by_key.get(key, ())), None)
 
     def unstopped_text_of(self, exchange: Exchange) -> AnswerText | None:
         """Return the longest text of the same request without stop strings; None if the run has none."""

@@ -157,14 +157,3 @@ def test_an_answer_is_continued_by_a_request_with_its_messages_and_more_text(lat
     run = RunAnswers([first, answer(TALE, "other", prompt="Bye"), second], CONTRACT)
     assert (first if continues else None) is run.continued_by(second)
     assert None is run.continued_by(answer(TALE, "third", messages=[USER, *later], tools=[{}]))
-
-
-def test_a_free_choice_is_the_same_greedy_request_without_a_demand() -> None:
-    free, sampled = (
-        answer(TALE, "free", "stop", tools=[{}], max_tokens=24),
-        answer(TALE, "b", tools=[{}], temperature=1.0),
-    )
-    run = RunAnswers([sampled, answer(TALE, "c", tools=[{}, {}]), free], CONTRACT)
-    forced = answer(TALE, "forced", tools=[{}], tool_choice="required", response_format={"type": "text"})
-    assert free is run.with_free_choice(forced)
-    assert None is run.with_free_choice(answer(TALE, "f", tools=[{}], response_format={"type": "json_object"}))

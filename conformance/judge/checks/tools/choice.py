@@ -16,7 +16,6 @@ from conformance.judge.applicability import (
     summarize,
     why_unanswered,
 )
-from conformance.judge.evidence.run_answers import require_answers
 from conformance.plan.scenarios.combinations.crowds import CROWDS
 from conformance.plan.scenarios.combinations.tool_conversations import FUNCTIONS, HISTORY
 from openapi.stream.accumulated_choice import kind_of_call
@@ -114,28 +113,6 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     for index, choice in exchange.choices.items():
         if not choice.tool_calls and not _may_be_cut(choice):
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
-
-
-@check("tools.required-as-free", on=_demands(lambda choice: choice == "required"))
-def required_calls_the_tool_of_a_free_choice(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """With the tool_choice "required" the model calls the tool that it calls for the same question when it is free to
-    call none: each of the tools can be called.
-    """
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
-    free = require_answers(context).with_free_choice(exchange)
-    wanted = _first_call(free) if free is not None else None
-    called = _first_call(exchange)
-    if wanted is None or called is None:
-        raise NotExercised("the run has no call that the model chose for this question")
-    if called != wanted:
-        yield Finding("/choices/0/message/tool_calls", f"a call of {wanted}"[:120], f"a call of {called}"[:120])
-
-
-def _first_call(exchange: Exchange) -> str | None:
-    """Return the name of the first function that an answer calls."""
-    choice = exchange.choices.get(0)
-    return choice.tool_calls[0].name if choice is not None and choice.tool_calls else None
 
 
 @check("tools.named-is-called", on=_demands(lambda choice: isinstance(choice, dict) and bool(kind_of_call(choice))))

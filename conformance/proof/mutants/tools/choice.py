@@ -43,12 +43,6 @@ def required_is_ignored(exchange: Exchange) -> Exchange:
     return without_calls(exchange)
 
 
-@mutant("tools.required-as-free", steps="required-now")
-def required_calls_another_tool(exchange: Exchange) -> Exchange:
-    """With the tool_choice "required" another function is called than with a free choice."""
-    return edit_calls(exchange, lambda call: call["function"].update(name="get_delivery_date"))
-
-
 @mutant("tools.named-is-called")
 def another_tool_is_called(exchange: Exchange) -> Exchange:
     """Another function is called than the one that tool_choice names."""

@@ -34,11 +34,6 @@ def _forget_choice(request: ServedRequest) -> None:
         request.payload["tool_choice"] = "auto"
 
 
-def _keep_first(request: ServedRequest) -> None:
-    if request.payload.get("tool_choice") == "required":
-        request.payload["tools"] = request.payload["tools"][:1]
-
-
 def _allow_everything(request: ServedRequest) -> None:
     choice = request.payload.get("tool_choice")
     if isinstance(choice, dict) and "allowed_tools" in choice:
@@ -104,12 +99,6 @@ calls_at_once = hooked_fault(
     "`parallel_tool_calls: false` is ignored.",
     request=_forget_order,
     applies_to=lambda contract: calls(contract) and "parallel_tool_calls" in contract.parameters,
-)
-first_tool_required = hooked_fault(
-    "required-calls-the-first-tool",
-    "With a `tool_choice` of required only the first tool is called.",
-    request=_keep_first,
-    applies_to=calls,
 )
 choice_ignored = hooked_fault(
     "tool-choice-ignored",
