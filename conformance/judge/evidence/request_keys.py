@@ -27,6 +27,8 @@ SAMPLING: Final = frozenset(
 TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
 STOPS: Final = ("stop", "include_stop_str_in_output")
 SEARCH: Final = ("use_beam_search", "best_of")
+CUT_TO: Final = "truncate_prompt_tokens"
+"""The field with which all long prompts count the same."""
 
 
 def make_key(fields: Mapping[str, Any], ignored: frozenset[str]) -> str:
@@ -50,7 +52,7 @@ def continued_keys(fields: Mapping[str, Any]) -> Iterator[str]:
     Each ends with a message that is answered, after which at least one message has text.
     """
     messages: Any = fields.get("messages")
-    if not isinstance(messages, list):
+    if not isinstance(messages, list) or CUT_TO in fields:
         return
     for length in range(len(messages) - 1, 0, -1):
         later = messages[length:]

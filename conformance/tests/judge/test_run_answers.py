@@ -157,3 +157,8 @@ def test_an_answer_is_continued_by_a_request_with_its_messages_and_more_text(lat
     run = RunAnswers([first, answer(TALE, "other", prompt="Bye"), second], CONTRACT)
     assert (first if continues else None) is run.continued_by(second)
     assert None is run.continued_by(answer(TALE, "third", messages=[USER, *later], tools=[{}]))
+    cut = [
+        answer(TALE, f"{at}", messages=sent, truncate_prompt_tokens=2)
+        for at, sent in enumerate(([USER], [USER, *later]))
+    ]
+    assert None is RunAnswers(cut, CONTRACT).continued_by(cut[1])

@@ -130,6 +130,7 @@ def _is_repeated(round_: Round) -> bool | None:
 KEPT_BESIDE = "effects-kept-beside-others"
 BESIDE = "-beside"
 TOOLS = "-tools"
+EARLY_SHARE = 0.75
 
 
 @series("effects.kept-beside-others", scenario=KEPT_BESIDE)
@@ -149,30 +150,34 @@ def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context
 def effects_are_kept_beside_tools(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A penalty changes the likeliest answer also after another turn and next to tools, if it does without both.
 
-    Judged if the answer without the parameter is the same there. Reported if it is also the answer with the parameter.
+    Judged if the answer without the parameter is the same there, and if the other answer leaves it long before the
+    limit. Reported if the answer with the parameter is that without it.
     """
     texts = _texts(exchanges)
     base, usual = texts.get("base", ""), texts.get(f"base{TOOLS}", "")
     if min(len(base), len(usual)) < FEW_CHARACTERS or not (base.startswith(usual) or usual.startswith(base)):
         raise NotExercised("the answer next to tools is another one, or too short to compare")
-    yield from _find_lost(exchanges, TOOLS, usual)
+    yield from _find_lost(exchanges, TOOLS, usual, within=EARLY_SHARE)
 
 
 def _texts(exchanges: Mapping[str, Exchange]) -> dict[str, str]:
     return {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
 
 
-def _find_lost(exchanges: Mapping[str, Exchange], suffix: str, usual: str) -> Iterator[Finding]:
+def _find_lost(exchanges: Mapping[str, Exchange], suffix: str, usual: str, *, within: float = 1.0) -> Iterator[Finding]:
     """Yield a finding for each parameter that changes the answer alone, but not in the request with this suffix.
 
     usual: the answer to such a request without the parameter.
+    within: the share of that answer in which the change has to begin: next to others it may begin a little later.
     """
-    texts = _texts(exchanges)
+    texts, early = _texts(exchanges), int(within * len(usual))
     pairs = [(name, f"{name}{suffix}") for name in exchanges if name != "base"]
     compared = [
         (texts[alone], beside)
         for alone, beside in pairs
-        if {alone, beside} <= texts.keys() and not texts["base"].startswith(texts[alone])
+        if {alone, beside} <= texts.keys()
+        and not texts["base"].startswith(texts[alone])
+        and texts[alone][:early] != texts["base"][:early]
     ]
     if not compared:
         raise NotExercised("no parameter changes the greedy answer, or none is supported")
