@@ -24,7 +24,7 @@ def one_of_several_is_dropped(exchange: Exchange) -> Exchange:
 @mutant("parallel.no-crosstalk")
 def answers_are_mixed(exchange: Exchange) -> Exchange:
     """An answer ends with the word of another request."""
-    other = "Molfapirus" if exchange.step != "canary-3" else "Brisduntek"
+    other = "Quenvarlo" if exchange.step != "canary-1" else "Brisduntek"
     return edit_text(exchange, lambda text: f"{text} {other}")
 
 
@@ -44,7 +44,7 @@ def answers_at_the_same_time_share_an_id(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, lambda answer: answer.update(id="chatcmpl-1"))
 
 
-@mutant("parallel.prompts-counted-apart", steps="canary-6")
+@mutant("parallel.prompts-counted-apart", steps="canary-4")
 def counts_are_mixed(exchange: Exchange) -> Exchange:
     """The tokens of two prompts are added up."""
     return add_tokens(exchange, prompt=7)

@@ -35,7 +35,7 @@ def test_the_conditions_of_a_document_are_modes_without_a_description() -> None:
 
 def test_a_mode_is_tested_with_what_it_changes_and_a_sample() -> None:
     contract = load("ovms-2024")
-    usual = _usual_requests(contract.name)
+    usual = _usual_requests(contract.name, "thorough")
     denied = frozenset({"logprobs"})
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities) - denied, denied, ""))
     mode = HostedMode(contract.name, "mode:without-logprobs", key=False, full_text=False)

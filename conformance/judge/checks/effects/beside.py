@@ -143,34 +143,35 @@ def effects_are_kept_beside_others(exchanges: Mapping[str, Exchange], _: Context
     base = _texts(exchanges).get("base", "")
     if len(base) < FEW_CHARACTERS:
         raise NotExercised("the answer is too short to compare")
-    yield from _find_lost(exchanges, BESIDE, base)
+    yield from _find_lost(exchanges, BESIDE, base, len(base))
 
 
 @series("effects.kept-beside-tools", scenario=KEPT_BESIDE)
 def effects_are_kept_beside_tools(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A penalty changes the likeliest answer also after another turn and next to tools, if it does without both.
 
-    Judged if the answer without the parameter is the same there, and if the other answer leaves it long before the
-    limit. Reported if the answer with the parameter is that without it.
+    Judged if the answer without the parameter begins with the same text there, and if the other one leaves this text.
+    Reported if the answer with the parameter is that without it.
     """
     texts = _texts(exchanges)
     base, usual = texts.get("base", ""), texts.get(f"base{TOOLS}", "")
-    if min(len(base), len(usual)) < FEW_CHARACTERS or not (base.startswith(usual) or usual.startswith(base)):
+    early = int(EARLY_SHARE * len(usual))
+    if min(len(base), early) < FEW_CHARACTERS or base[:early] != usual[:early]:
         raise NotExercised("the answer next to tools is another one, or too short to compare")
-    yield from _find_lost(exchanges, TOOLS, usual, within=EARLY_SHARE)
+    yield from _find_lost(exchanges, TOOLS, usual, early)
 
 
 def _texts(exchanges: Mapping[str, Exchange]) -> dict[str, str]:
     return {name: item.content() or "" for name, item in exchanges.items() if why_unanswered(item) is None}
 
 
-def _find_lost(exchanges: Mapping[str, Exchange], suffix: str, usual: str, *, within: float = 1.0) -> Iterator[Finding]:
+def _find_lost(exchanges: Mapping[str, Exchange], suffix: str, usual: str, early: int) -> Iterator[Finding]:
     """Yield a finding for each parameter that changes the answer alone, but not in the request with this suffix.
 
     usual: the answer to such a request without the parameter.
-    within: the share of that answer in which the change has to begin: next to others it may begin a little later.
+    early: the characters among which the change has to begin: next to others it may begin a little later.
     """
-    texts, early = _texts(exchanges), int(within * len(usual))
+    texts = _texts(exchanges)
     pairs = [(name, f"{name}{suffix}") for name in exchanges if name != "base"]
     compared = [
         (texts[alone], beside)

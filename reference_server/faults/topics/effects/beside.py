@@ -38,6 +38,9 @@ def _meet(contract: Contract, first: str, second: str) -> bool:
 top_k_lost = lost_beside(
     "top-k-lost-beside-a-stop", "top_k", "stop", "`top_k` is ignored if there is a stop string.", bug=146
 )
+top_k_lost_beside_tools = lost_beside(
+    "top-k-lost-beside-tools", "top_k", "tools", "`top_k` is ignored if there are tools."
+)
 top_p_lost = lost_beside(
     "top-p-lost-beside-top-k", "top_p", "top_k", "`top_p` is ignored if there is a top_k.", bug=146
 )
