@@ -14,6 +14,7 @@ from reference_server.faults.fault import Fault
 from reference_server.faults.generated.bound_faults import bound_faults_of
 from reference_server.faults.generated.default_faults import default_faults_of
 from reference_server.faults.generated.pair_faults import pair_faults_of
+from reference_server.faults.generated.rewrite_faults import rewrite_faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -55,7 +56,8 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
         fault for fault in (*own.values(), *blind.values()) if fault.applies_to(contract if fault.declares else served)
     )
     made = (replace(fault, group="parameters") for fault in (*bound_faults_of(served), *default_faults_of(served)))
-    return {fault.name: fault for fault in (*defined, *made, *pair_faults_of(served))}
+    drawn = (*pair_faults_of(served), *rewrite_faults_of(served))
+    return {fault.name: fault for fault in (*defined, *made, *drawn)}
 
 
 def select_faults(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:

@@ -1,74 +1,31 @@
 """Generates faults from pairs: a parameter is ignored in requests of one kind, and heeded in all others.
 
-`ignored:top_p.in-streams` ignores top_p in streams. Real servers have such faults because streams, calls and forms take
-paths of their own through them. All pairs together are the set `pairs`, with an origin of its own like the blind sets:
-no author has written them, and few requests show each of them.
+`ignored:top_p.in-streams` ignores top_p in streams. All pairs together are the set `pairs`, with an origin of its own
+like the blind sets: no author has written them, and few requests show each of them.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
 from openapi.schema.json_schema import REFERENCE
 from reference_server.faults.decorators import hooked_fault
+from reference_server.faults.generated.request_kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from openapi.contract.contract import Contract, Parameter
     from reference_server.faults.fault import Fault
+    from reference_server.faults.generated.request_kinds import Kind
     from reference_server.faults.hooks import ServedRequest
 
 ORIGIN: Final = "pairs"
 NEVER_IGNORED: Final = frozenset({"model", "messages", "stream"})
-
-
-class Kind(NamedTuple):
-    """A kind of request.
-
-    fields: the JSON Schemas of the fields that make a request one of this kind.
-    present: whether these fields must be present.
-    """
-
-    line: str
-    fields: Mapping[str, Any]
-    present: bool = True
-
-
-KINDS: Final[Mapping[str, Kind]] = {
-    "in-streams": Kind("in streams", {"stream": {"const": True}}),
-    "in-plain-answers": Kind("in plain answers", {"stream": {"enum": [False, None]}}, present=False),
-    "next-to-tools": Kind("next to tools", {"tools": {"type": "array", "minItems": 1}}),
-    "next-to-a-form": Kind(
-        "next to a response_format",
-        {"response_format": {"type": "object", "properties": {"type": {"not": {"const": "text"}}}}},
-    ),
-    "next-to-choices": Kind("next to several choices", {"n": {"type": "integer", "minimum": 2}}),
-    "next-to-logprobs": Kind("next to log-probabilities", {"logprobs": {"const": True}}),
-    "next-to-a-seed": Kind("next to a seed", {"seed": {"type": "integer"}}),
-    "next-to-stop": Kind("next to stop strings", {"stop": {"type": ["string", "array"]}}),
-    "when-greedy": Kind("at temperature 0", {"temperature": {"const": 0}}),
-    "after-an-answer": Kind(
-        "after an earlier answer", {"messages": {"contains": {"properties": {"role": {"const": "assistant"}}}}}
-    ),
-    "next-to-an-image": Kind(
-        "next to an image",
-        {
-            "messages": {
-                "contains": {
-                    "required": ["content"],
-                    "properties": {
-                        "content": {"type": "array", "contains": {"properties": {"type": {"const": "image_url"}}}}
-                    },
-                }
-            }
-        },
-    ),
-}
 
 
 def pair_faults_of(contract: Contract) -> Iterator[Fault]:

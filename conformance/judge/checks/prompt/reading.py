@@ -11,10 +11,11 @@ from conformance.judge.logprob_entries import are_same, precise_alternatives
 from conformance.judge.token_counts import prompt_count
 from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, SPARE_TOKENS
 from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
-from conformance.plan.scenarios.prompts.prompt_parts import FROM_AN_ANSWER, NULL, ONE_TURN, REPLACED, WITHOUT
+from conformance.plan.scenarios.prompts.prompt_parts import FROM_AN_ANSWER, ONE_TURN, REPLACED, WITHOUT
 from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO as PARTS
 from conformance.plan.scenarios.prompts.text_kinds import GROWING, OTHER
 from conformance.plan.scenarios.prompts.text_kinds import SCENARIO as LOOK_ALIKE
+from conformance.plan.scenarios.prompts.text_parts import NULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,8 +15,14 @@ RULES: Final = (
     "ten, on Sundays until eleven. The garden is open until it gets dark. Dogs are welcome, cats are not. The lift is "
     "out of order on the first Monday of each month. Luggage can be left at the desk."
 )
-SIGNED: Final = "Sign each answer with the name Olivia."
-"""The last clause of the instructions."""
+NOTE: Final = (
+    'The sign says: "ONE WAY" (F\u00dcR Z\u00dcGE \u2460\u2461),\n'
+    "  'no <b>FUSS</b>  path' &amp; C:\\NEU\\\u00d6L  \\d+\\.\\w+\n"
+    "\t- \u4f60\u597d \u212b\uff34\ufb01 \u20ac  5\n"
+    "\t- &lt; \U0001f680\n\n"
+    "    DO NOT QUEUE HERE."
+)
+"""A clause that counts other tokens in any form but its own: in lower case, in ASCII, escaped, or with other spaces."""
 
 
 @dataclass(frozen=True, slots=True)

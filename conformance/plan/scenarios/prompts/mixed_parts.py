@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.prompts.clauses import (
+    NOTE,
     RULES,
-    SIGNED,
     Clauses,
     write_call,
     write_json,
@@ -62,13 +62,13 @@ def _pictures(clauses: Clauses) -> Body:
     tools = clauses.pick("tools", _find_bed()) if clauses.has("tools") else []
     return {
         "messages": [
-            {"role": "system", "content": clauses.add("instructions", RULES, SIGNED)},
+            {"role": "system", "content": clauses.add("instructions", RULES, NOTE)},
             _ask(*clauses.pick("earlier-picture", _picture("green")), write_text("Which house is this?")),
             {"role": "assistant", "content": "It is the house next to the garden."},
             _ask(
                 write_text("This is the house of my friend."),
                 _picture("red"),
-                *clauses.pick("text-between", write_text("And this is mine.")),
+                *clauses.pick("text-between", write_text(NOTE)),
                 *clauses.pick("equal-picture", _picture("red")),
                 *clauses.pick("last-text", write_text("Which of the two houses has more light in the evening?")),
             ),
