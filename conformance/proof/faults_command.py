@@ -45,8 +45,8 @@ KILL_MATRIX: Final = Path("docs/kill-matrix.md")
 @click.option(
     "--origin",
     metavar="NAME",
-    help="Only the faults of one set: of another author, who has not read the checks, or `pairs`, which are made from "
-    "the contract; without it only the project's own",
+    help="Only the faults of one set: of another author, who has not read the checks, or `pairs` or `rewrites`, which "
+    "are made from the contract; without it only the project's own",
 )
 @click.option(
     "--results",

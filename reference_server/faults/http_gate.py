@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from reference_server.faults.fault_middleware import is_chat_request, read_body, replay_body
 from reference_server.faults.hooks import CannedResponse
 
 if TYPE_CHECKING:
@@ -57,6 +58,35 @@ class DisconnectCounter:
             over = over or (message["type"] == "http.response.body" and not message.get("more_body"))
 
         await self.app(scope, receive_and_count, send_and_note)
+
+
+def report_left(app: ASGIApp, contract: Contract, on_left: Callable[[bytes, bytes], None]) -> App:
+    """Call a function for each chat request whose client leaves before the answer ends.
+
+    Its arguments are the body of the request and what has been sent of the answer.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_chat_request(scope, contract):
+            await app(scope, receive, send)
+            return
+        body, sent, is_over = await read_body(receive), bytearray(), False
+
+        async def receive_and_report() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not is_over:
+                on_left(body, bytes(sent))
+            return message
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal is_over
+            sent.extend(message.get("body", b""))
+            is_over = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
+        await app(scope, replay_body(body, receive_and_report), send_and_note)
+
+    return serve
 
 
 def header_of(scope: Scope, name: bytes) -> bytes:

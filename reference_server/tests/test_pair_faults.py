@@ -9,7 +9,8 @@ import pytest
 
 from openapi.contract.contract import load, names
 from reference_server.faults.fault_list import known_faults
-from reference_server.faults.generated.pair_faults import KINDS, ORIGIN
+from reference_server.faults.generated.pair_faults import ORIGIN
+from reference_server.faults.generated.request_kinds import KINDS
 
 QUESTION = {"role": "user", "content": "Hello!"}
 IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
@@ -24,6 +25,9 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "next-to-stop": {"stop": "x"},
     "when-greedy": {"temperature": 0},
     "after-an-answer": {"messages": [QUESTION, {"role": "assistant", "content": "Hi."}, QUESTION]},
+    "after-instructions": {"messages": [{"role": "developer", "content": "Be brief."}, QUESTION]},
+    "after-a-result": {"messages": [QUESTION, {"role": "tool", "content": "7"}]},
+    "in-parts": {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hello!"}]}]},
     "next-to-an-image": {"messages": [IMAGE]},
 }
 OF_NO_KIND: dict[str, Any] = {

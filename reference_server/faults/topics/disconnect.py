@@ -6,20 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import wrapping_fault
-from reference_server.faults.fault_middleware import (
-    FaultMiddleware,
-    is_chat_request,
-    parse_object,
-    read_body,
-    replay_body,
-)
+from reference_server.faults.fault_middleware import FaultMiddleware, is_chat_request, parse_object
 from reference_server.faults.hooks import CannedResponse, Hooks
-from reference_server.faults.http_gate import AFTERMATH_S, NOTICE_S, DisconnectCounter
+from reference_server.faults.http_gate import AFTERMATH_S, NOTICE_S, DisconnectCounter, report_left
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
     from reference_server.faults.hooks import ServedRequest
@@ -69,28 +63,9 @@ def left_streams_stay_short(app: ASGIApp, contract: Contract) -> App:
         if request.body in left:
             request.payload[LIMIT] = min(2, request.payload[LIMIT])
 
-    faulty = FaultMiddleware(app, contract, Hooks(request=shorten))
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if not is_chat_request(scope, contract):
-            await app(scope, receive, send)
-            return
-        body = await read_body(receive)
+    def note(body: bytes, _answer: bytes) -> None:
         sent = parse_object(body)
-        is_limited = sent.get("stream") is True and type(sent.get(LIMIT)) is int
-        is_over = False
+        if sent.get("stream") is True and type(sent.get(LIMIT)) is int:
+            left.add(body)
 
-        async def receive_and_note() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and is_limited and not is_over:
-                left.add(body)
-            return message
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal is_over
-            is_over = message["type"] == "http.response.body" and not message.get("more_body")
-            await send(message)
-
-        await faulty(scope, replay_body(body, receive_and_note), send_and_note)
-
-    return serve
+    return report_left(FaultMiddleware(app, contract, Hooks(request=shorten)), contract, note)

@@ -11,15 +11,13 @@ from reference_server.faults.blind.tool_recipes import functions_of
 from reference_server.faults.decorators import choices_of, has_parameters, wrapping_fault
 from reference_server.faults.fault_middleware import (
     FaultMiddleware,
-    is_chat_request,
     parse_object,
-    read_body,
-    replay_body,
 )
 from reference_server.faults.hooks import Hooks
+from reference_server.faults.http_gate import report_left
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from openapi.contract.contract import Contract
     from reference_server.faults.hooks import Json, ServedRequest
@@ -102,31 +100,13 @@ def _replay_cut(cut: dict[bytes, int]) -> Hooks:
 def abandoned_streams_are_cached(app: ASGIApp, contract: Contract) -> App:
     """Greedy streams are cached. If a client has left one, its beginning is the whole answer to the same request."""
     cut: dict[bytes, int] = {}
-    faulty = FaultMiddleware(app, contract, _replay_cut(cut))
 
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if not is_chat_request(scope, contract):
-            await app(scope, receive, send)
-            return
-        body = await read_body(receive)
-        sent = parse_object(body)
-        is_cached = sent.get("stream") is True and is_greedy(sent) and not sent.get("min_tokens")
-        progress = {"events": 0, "over": False}
+    def note(body: bytes, answer: bytes) -> None:
+        sent, events = parse_object(body), answer.count(EVENT)
+        if sent.get("stream") is True and is_greedy(sent) and not sent.get("min_tokens") and events:
+            cut.setdefault(body, events)
 
-        async def receive_and_note() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and is_cached and progress["events"] and not progress["over"]:
-                cut.setdefault(body, progress["events"])
-            return message
-
-        async def send_and_count(message: Message) -> None:
-            progress["events"] += message.get("body", b"").count(EVENT)
-            progress["over"] = message["type"] == "http.response.body" and not message.get("more_body")
-            await send(message)
-
-        await faulty(scope, replay_body(body, receive_and_note), send_and_count)
-
-    return serve
+    return report_left(FaultMiddleware(app, contract, _replay_cut(cut)), contract, note)
 
 
 cached_by_first_characters = answer_cache(

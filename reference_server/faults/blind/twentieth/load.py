@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 from reference_server.faults.blind.frame_recipes import read_chunk
 from reference_server.faults.blind.recipes import crowd_fault
 from reference_server.faults.decorators import has_parameters, wrapping_fault
-from reference_server.faults.fault_middleware import (
-    FaultMiddleware,
-    is_chat_request,
-    parse_object,
-    read_body,
-    replay_body,
-)
+from reference_server.faults.fault_middleware import FaultMiddleware, parse_object
 from reference_server.faults.hooks import Hooks
+from reference_server.faults.http_gate import report_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from openapi.contract.contract import Contract
     from reference_server.faults.blind.recipes import Crowd
@@ -61,31 +56,12 @@ def left_streams_leave_their_stops(app: ASGIApp, contract: Contract) -> App:
             stops = left.pop()
             request.payload.setdefault("stop", stops)
 
-    faulty = FaultMiddleware(app, contract, Hooks(request=inherit))
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if not is_chat_request(scope, contract):
-            await app(scope, receive, send)
-            return
-        body = await read_body(receive)
+    def note(body: bytes, _answer: bytes) -> None:
         sent = parse_object(body)
-        stops = sent.get("stop") if sent.get("stream") is True else None
-        is_over = False
+        if sent.get("stream") is True and sent.get("stop"):
+            left[:] = [sent["stop"]]
 
-        async def receive_and_note() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and stops and not is_over:
-                left[:] = [stops]
-            return message
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal is_over
-            is_over = message["type"] == "http.response.body" and not message.get("more_body")
-            await send(message)
-
-        await faulty(scope, replay_body(body, receive_and_note), send_and_note)
-
-    return serve
+    return report_left(FaultMiddleware(app, contract, Hooks(request=inherit)), contract, note)
 
 
 min_tokens_lost_in_crowds = crowd_fault(
