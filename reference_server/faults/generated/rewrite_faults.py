@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from reference_server.faults.decorators import hooked_fault
+from reference_server.faults.decorators import has_parameters, hooked_fault
 from reference_server.faults.generated.request_kinds import KINDS, with_role
 
 if TYPE_CHECKING:
@@ -230,26 +230,21 @@ def rewrite_faults_of(contract: Contract) -> Iterator[Fault]:
     for rewrite_name, rewrite in REWRITES.items():
         for kind_name, kind in KINDS.items():
             if {*rewrite.fields, *kind.fields} <= contract.parameters.keys():
-                schema = _schema_of(rewrite, kind)
-                fault = hooked_fault(
-                    f"rewritten:{rewrite_name}.{kind_name}",
-                    f"{rewrite.line[0].upper()}{rewrite.line[1:]} {kind.line}.",
-                    shows_in=schema,
-                    request=_rewriting(rewrite, schema),
-                )
+                line = f"{rewrite.line[0].upper()}{rewrite.line[1:]} {kind.line}."
+                fault = rewrite_fault(f"rewritten:{rewrite_name}.{kind_name}", line, rewrite, kind)
                 yield replace(fault, origin=ORIGIN, group=kind_name)
 
 
-def _schema_of(rewrite: Rewrite, kind: Kind) -> dict[str, Any]:
-    """Return the schema of requests of a kind that have what the rewrite changes."""
+def rewrite_fault(name: str, line: str, rewrite: Rewrite, kind: Kind) -> Fault:
+    """Make a fault that changes requests of a kind."""
     required = [*rewrite.fields, *kind.fields] if kind.present else [*rewrite.fields]
     both = [{"properties": dict(rewrite.fields)}, {"properties": dict(kind.fields)}]
-    return {"type": "object", "required": sorted({*required}), "allOf": both}
+    schema = {"type": "object", "required": sorted({*required}), "allOf": both}
 
-
-def _rewriting(rewrite: Rewrite, schema: dict[str, Any]) -> Callable[[ServedRequest], None]:
-    def edit(request: ServedRequest) -> None:
+    def change(request: ServedRequest) -> None:
         if jsonschema_rs.is_valid(schema, request.payload):
             rewrite.edit(request.payload)
 
-    return edit
+    return hooked_fault(
+        name, line, request=change, shows_in=schema, applies_to=has_parameters(*rewrite.fields, *kind.fields)
+    )

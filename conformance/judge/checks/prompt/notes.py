@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +18,22 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SPARE_TOKENS: Final = 2
-"""By how many tokens the counts may differ: a note may be joined to the text in front of it by another character."""
-LEAST_NOTES: Final = 3
+"""By how many tokens counts may differ: a note may be joined to the text in front of it by another character."""
+LEAST_TEXTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCount:
+    """How many tokens the notes add that a request lacks. in_results: whether one is in the result of a tool."""
+
+    added: int
+    notes: int
+    in_results: bool
+
+    def fits(self, usual: float) -> bool:
+        """Return whether each note adds about the usual number of tokens; in results it may be more."""
+        more, spare = self.added - self.notes * usual, SPARE_TOKENS + self.notes - 1
+        return -spare <= more and (self.in_results or more <= spare)
 
 
 @series("prompt.notes-counted-alike", scenario=SCENARIO)
@@ -31,35 +45,32 @@ def a_note_counts_the_same_everywhere(exchanges: Mapping[str, Exchange], _: Cont
     of a tool it may add more tokens, because models read some results as JSON. Where it adds nothing at all it is lost,
     which is not judged here. Not judged if it does not add about as many tokens in most of at least three parts.
     """
-    texts: dict[str, int] = {}
-    results: dict[str, int] = {}
-    for name, exchange in exchanges.items():
-        whole = exchanges.get(name.partition(WITHOUT)[0])
-        if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
-            continue
-        role, added = _find_role(whole, exchange), _count(whole) - _count(exchange)
-        if role and added > 0:
-            (results if role == "tool" else texts)[name] = added
-    usual = median_low(texts.values()) if len(texts) >= LEAST_NOTES else 0
-    fitting = [added for added in texts.values() if abs(added - usual) <= SPARE_TOKENS]
-    if not usual or len(fitting) <= len(texts) / 2:
+    counts = {name: count for name, exchange in exchanges.items() if (count := _count_notes(name, exchange, exchanges))}
+    texts = [count for count in counts.values() if not count.in_results]
+    usual = median_low(count.added / count.notes for count in texts) if len(texts) >= LEAST_TEXTS else 0
+    if not usual or sum(count.fits(usual) for count in texts) <= len(texts) / 2:
         raise NotExercised("too few requests with the note are answered, or it does not add a usual number of tokens")
-    for name, added in chain(texts.items(), results.items()):
-        if abs(added - usual) > SPARE_TOKENS and not (name in results and added > usual):
+    for name, count in counts.items():
+        if not count.fits(usual):
             yield Finding(
                 f"/{name}/usage/prompt_tokens",
-                f"about {usual} tokens less than with the note, as in most other parts",
-                f"{added} less",
+                f"about {usual * count.notes:.0f} tokens less without the note, as in most other parts of a conversation",
+                f"{count.added} less",
             )
 
 
-def _find_role(whole: Exchange, without: Exchange) -> str:
-    """Return the role of the message that has lost its note, if nothing else in it differs; otherwise nothing."""
-    pairs = zip(_messages(whole), _messages(without), strict=False)
-    changed = [(message, other) for message, other in pairs if message.get("content") != other.get("content")]
-    if len(changed) != 1 or _without_note(changed[0][0].get("content")) != changed[0][1].get("content"):
-        return ""
-    return str(changed[0][0].get("role"))
+def _count_notes(name: str, exchange: Exchange, exchanges: Mapping[str, Exchange]) -> NoteCount | None:
+    """Return what the notes count that a request lacks; None if that is unknown, or if it lacks anything else."""
+    whole = exchanges.get(name.partition(WITHOUT)[0])
+    if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
+        return None
+    pairs = list(zip(_messages(whole), _messages(exchange), strict=False))
+    changed = [(sent, other) for sent, other in pairs if sent.get("content") != other.get("content")]
+    added = _count(whole) - _count(exchange)
+    differ = any(_without_note(sent.get("content")) != other.get("content") for sent, other in changed)
+    if not changed or differ or added <= 0:
+        return None
+    return NoteCount(added, len(changed), any(sent.get("role") == "tool" for sent, _ in changed))
 
 
 def _without_note(content: Any) -> Any:

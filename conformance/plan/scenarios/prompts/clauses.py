@@ -24,6 +24,9 @@ NOTE: Final = (
 )
 """A clause that counts other tokens in any form but its own: in lower case, in ASCII, escaped, or with other spaces."""
 
+NOTES: Final = "notes"
+"""The part that is a note in several places."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clauses:

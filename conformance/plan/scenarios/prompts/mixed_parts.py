@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.prompts.clauses import (
     NOTE,
+    NOTES,
     RULES,
     Clauses,
     write_call,
@@ -60,15 +61,16 @@ def _thinking(clauses: Clauses) -> Body:
 def _pictures(clauses: Clauses) -> Body:
     """Return a conversation with two equal pictures, one of an earlier turn, and as much else as the server takes."""
     tools = clauses.pick("tools", _find_bed()) if clauses.has("tools") else []
+    notes = clauses.pick(NOTES, NOTE)
     return {
         "messages": [
             {"role": "system", "content": clauses.add("instructions", RULES, NOTE)},
             _ask(*clauses.pick("earlier-picture", _picture("green")), write_text("Which house is this?")),
-            {"role": "assistant", "content": "It is the house next to the garden."},
+            {"role": "assistant", "content": " ".join(("It is the house next to the garden.", *notes))},
             _ask(
                 write_text("This is the house of my friend."),
                 _picture("red"),
-                *clauses.pick("text-between", write_text(NOTE)),
+                *map(write_text, notes),
                 *clauses.pick("equal-picture", _picture("red")),
                 *clauses.pick("last-text", write_text("Which of the two houses has more light in the evening?")),
             ),

@@ -45,7 +45,7 @@ REPLACED: Final = frozenset({"line-ends", "role", NULL})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
-STREAMED: Final = {"stream": True, "stream_options": {"include_usage": True}}
+STREAMED: Final = ({"stream": True, "stream_options": {"include_usage": True}}, {"stream": True})
 SEEDED: Final = (
     {"temperature": 1.0, "seed": 7},
     {"stop": ["chatproof never says this"]},
@@ -72,14 +72,15 @@ RARE: Final = frozenset(
     {
         *(f"{AGENT}{WITHOUT}earlier-result", f"{AGENT}{WITHOUT}parameter"),
         *(f"{AGENT}{WITHOUT}reserved-name", f"{AGENT}{WITHOUT}later-result", f"{AFTER_NULL}{WITHOUT}call"),
-        *(IN_PARTS, f"{IN_PARTS}{WITHOUT}question", f"{IN_PARTS}{WITHOUT}result"),
     }
 )
 """Requests that only a thorough run sends, because another one is without a clause of such a part."""
 BESIDE: Final[dict[str, tuple[Body, ...]]] = {
-    MARKED: (TOLD, STREAMED),
+    MARKED: (TOLD, *STREAMED),
     DEVELOPER: (TOLD, FORM),
-    **dict.fromkeys((ANSWER_IN_PARTS, *MIXED.keys() - {PICTURE_ALONE}), (TOLD, {"temperature": 1.0, "n": 2}, *SEEDED)),
+    **dict.fromkeys(
+        (IN_PARTS, ANSWER_IN_PARTS, *MIXED.keys() - {PICTURE_ALONE}), (TOLD, {"temperature": 1.0, "n": 2}, *SEEDED)
+    ),
 }
 """Parameters of requests, as far as the contract allows them together; the other requests have log-probabilities."""
 BESIDE_OTHERS: Final = f"{AGENT}-beside-others"
@@ -135,7 +136,7 @@ class _Requests:
             sent = {**(without or body), **ONE_TOKEN, **fields}
             yield Step(step, body=sent, expect="either" if step in MAYBE_REFUSED else expect, thorough=step in RARE)
         if name == AGENT:
-            beside = self._find_fields(body, (STREAMED, *SEEDED))
+            beside = self._find_fields(body, (*STREAMED, *SEEDED))
             yield Step(BESIDE_OTHERS, body={**body, **ONE_TOKEN, **beside}, expect="either")
 
     def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.prompts.clauses import (
     NOTE,
+    NOTES,
     RULES,
     Clauses,
     write_call,
@@ -100,24 +101,18 @@ def _agent(clauses: Clauses) -> Body:
 
 
 def _with_parts(clauses: Clauses) -> Body:
-    """Return a question and the result of a call whose contents are lists of parts."""
-    asked = [
-        write_text("What is the weather?"),
-        *clauses.pick("question", write_text(NOTE)),
-    ]
-    found = [
-        write_text("Sunny, 24 degrees."),
-        *clauses.pick("result", write_text(NOTE)),
-    ]
+    """Return instructions, a question and the result of a call whose contents are lists of parts."""
+    notes = [write_text(note) for note in clauses.pick(NOTES, NOTE)]
     return {
         "messages": [
-            {"role": "user", "content": asked},
+            {"role": "system", "content": [write_text("You help guests of a small hotel."), *notes]},
+            {"role": "user", "content": [write_text("What is the weather?"), *notes]},
             {
                 "role": "assistant",
                 "content": "",
                 "tool_calls": [write_call("call00001", "get_weather", '{"city": "Rome"}')],
             },
-            {"role": "tool", "tool_call_id": "call00001", "content": found},
+            {"role": "tool", "tool_call_id": "call00001", "content": [write_text("Sunny, 24 degrees."), *notes]},
         ],
         "tools": [write_tool("get_weather", "Get the weather of a city.", {"city": {"type": "string"}})],
     }
