@@ -87,7 +87,7 @@ def schema():
     form = {"type": "json_schema", "json_schema": {"name": "number", "strict": True, "schema": SCHEMA}}
     import json
 
-    assert isinstance(json.loads(ask(response_format=form, max_tokens=200).choices[0].message.content)["n"], int)
+    assert isinstance(json.loads(ask(response_format=form, max_tokens=200, temperature=0).choices[0].message.content)["n"], int)
 
 
 def bad_request():
