@@ -28,20 +28,20 @@ LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
 @check("effects.min-tokens-reached", on=in_scenario("min-tokens"))
 def answer_has_at_least_min_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer has at least min_tokens tokens, although the model would end it sooner."""
+    """Each choice has at least min_tokens tokens, although the model would end it sooner."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
-    asked, found = exchange.request_json["min_tokens"], completion_count(exchange)
+    asked, found = exchange.request_json["min_tokens"] * len(exchange.choices), completion_count(exchange)
     if found < asked:
         yield Finding("/usage/completion_tokens", f"at least {asked}", f"{found}")
 
 
 @check("effects.newer-limit-kept", on=in_scenario("newer-limit", "limited*"))
 def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """max_completion_tokens limits the answer as max_tokens does, and the answer then ends with "length"."""
+    """max_completion_tokens limits each choice as max_tokens does, and the answer then ends with "length"."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
-    limit, found = exchange.request_json["max_completion_tokens"], completion_count(exchange)
+    limit, found = exchange.request_json["max_completion_tokens"] * len(exchange.choices), completion_count(exchange)
     if found > limit:
         yield Finding("/usage/completion_tokens", f"at most {limit}", f"{found}")
     elif exchange.finish_reason() == "stop" and found == limit:

@@ -54,7 +54,7 @@ def a_note_counts_the_same_everywhere(exchanges: Mapping[str, Exchange], _: Cont
         if not count.fits(usual):
             yield Finding(
                 f"/{name}/usage/prompt_tokens",
-                f"about {usual * count.notes:.0f} tokens less without the note, as in most other parts of a conversation",
+                f"about {usual * count.notes:.0f} tokens less without the note, as in most other parts",
                 f"{count.added} less",
             )
 
