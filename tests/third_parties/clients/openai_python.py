@@ -87,7 +87,8 @@ def schema():
     form = {"type": "json_schema", "json_schema": {"name": "number", "strict": True, "schema": SCHEMA}}
     import json
 
-    assert isinstance(json.loads(ask(response_format=form, max_tokens=200, temperature=0).choices[0].message.content)["n"], int)
+    answer = ask(response_format=form, max_tokens=200, temperature=0)
+    assert isinstance(json.loads(answer.choices[0].message.content)["n"], int)
 
 
 def bad_request():
