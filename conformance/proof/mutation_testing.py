@@ -17,7 +17,7 @@ from conformance.proof.scenario_selection import choose_verified, find_detection
 from openapi.schema.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from conformance.plan.depth import Depth
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
@@ -121,7 +121,7 @@ async def run_faults(
             row = replace(row, findings=len({kill.requirement for kill in result.kills if kill.is_finding}))
         rows[name] = merge_rows(rows[name], row) if name in rows else row
     if not (once or sparing):
-        tested = dict(zip(trials, results, strict=True))
+        tested = list(zip(trials, results, strict=True))
         rows |= await _choose_verified(host, tested, baselines, rows, free, on_progress)
     stale = tuple(trial.fault.name for trial, result in zip(trials, results, strict=True) if result.is_stale)
     matrix = make_matrix(tuple(rows.values()), complete=complete)
@@ -130,7 +130,7 @@ async def run_faults(
 
 async def _choose_verified(
     host: RunningFaultHost,
-    results: Mapping[FaultTrial, TrialResult],
+    results: Iterable[tuple[FaultTrial, TrialResult]],
     baselines: Mapping[str, Baseline],
     rows: Mapping[str, FaultRow],
     free: asyncio.Semaphore,
@@ -138,7 +138,7 @@ async def _choose_verified(
 ) -> dict[str, FaultRow]:
     """Return the rows of faults that are verified by a part of their checks and scenarios."""
     detections, places = {}, {}
-    for trial, result in results.items():
+    for trial, result in results:
         fault, baseline = trial.fault, baselines[trial.dialect]
         if not fault.benign and not result.flaky:
             requests = {scenario.id: len(scenario.steps) for scenario in baseline.plan.scenarios}
