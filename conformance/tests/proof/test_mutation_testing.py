@@ -187,7 +187,9 @@ def test_a_fault_is_tested_up_to_three_times_before_its_result_counts_as_changed
     monkeypatch.setattr(fault_run, "measure_baseline", measure_baseline)
     monkeypatch.setattr(fault_run, "run_fault", run_fault)
     known = {"crowd": replace(fault("crowd", a="M"), flaky=flaky)}
-    hosted = HostedFault("crowd", "", (), (), (), None, "anywhere", False, None, flaky, ("mindie-2.3",))
+    hosted = HostedFault(
+        "crowd", "", (), (), (), None, "anywhere", False, None, flaky, ("mindie-2.3",), shows_in={"required": ["tools"]}
+    )
     host = RunningFaultHost("", "", (hosted,))
     result = asyncio.run(
         run_faults(host, (hosted,), ("mindie-2.3",), progress.append, complete=False, known_rows=known)
