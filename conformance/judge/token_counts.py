@@ -73,6 +73,14 @@ def prompt_count(exchange: Exchange) -> int:
     return count
 
 
+def known_prompt_count(exchange: Exchange) -> int:
+    """Return the answer's prompt_tokens, or 0 if usage does not have it."""
+    try:
+        return prompt_count(exchange)
+    except NotExercised:
+        return 0
+
+
 def usage_object(exchange: Exchange) -> dict[str, Any]:
     """Return the usage of an answer. Raises NotExercised if it has none."""
     if exchange.usage is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, series
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.token_counts import prompt_count
+from conformance.judge.token_counts import known_prompt_count
 from conformance.plan.scenarios.prompts.clauses import NOTE, write_text
 from conformance.plan.scenarios.prompts.prompt_parts import SCENARIO, WITHOUT
 
@@ -66,7 +66,7 @@ def _count_notes(name: str, exchange: Exchange, exchanges: Mapping[str, Exchange
         return None
     pairs = list(zip(_messages(whole), _messages(exchange), strict=False))
     changed = [(sent, other) for sent, other in pairs if sent.get("content") != other.get("content")]
-    added = _count(whole) - _count(exchange)
+    added = known_prompt_count(whole) - known_prompt_count(exchange)
     differ = any(_without_note(sent.get("content")) != other.get("content") for sent, other in changed)
     if not changed or differ or added <= 0:
         return None
@@ -83,11 +83,3 @@ def _without_note(content: Any) -> Any:
 def _messages(exchange: Exchange) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = exchange.request_json["messages"]
     return messages
-
-
-def _count(exchange: Exchange) -> int:
-    """Return the prompt tokens, or 0 if they are not counted."""
-    try:
-        return prompt_count(exchange)
-    except NotExercised:
-        return 0

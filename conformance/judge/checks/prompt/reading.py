@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, relation, series
+from conformance.check import Context, Finding, NotExercised, relation, series
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.logprob_entries import are_same, precise_alternatives
-from conformance.judge.token_counts import prompt_count
+from conformance.judge.token_counts import known_prompt_count
 from conformance.plan.scenarios.prompts.first_words import FIRST_WORDS, LAST_WORDS, SPARE_TOKENS
 from conformance.plan.scenarios.prompts.mixed_parts import PICTURE_ALONE, PICTURES, THINKING, THINKING_ALONE
 from conformance.plan.scenarios.prompts.prompt_parts import FROM_AN_ANSWER, ONE_TURN, REPLACED, WITHOUT
@@ -90,7 +90,9 @@ def every_text_is_read_as_sent(exchanges: Mapping[str, Exchange], _: Context) ->
         whole = exchanges.get(base)
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange):
             continue
-        fewer, count = (_count(answer) if kind in GROWING and not are_words else 0 for answer in (whole, exchange))
+        fewer, count = (
+            known_prompt_count(answer) if kind in GROWING and not are_words else 0 for answer in (whole, exchange)
+        )
         known, found = precise_alternatives(whole), precise_alternatives(exchange)
         compared = compared or bool(fewer and count) or bool(known and found)
         if fewer and count and count <= fewer:
@@ -122,7 +124,7 @@ def every_part_is_read(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
         whole = exchanges.get(request)
         if whole is None or whole is exchange or why_unanswered(whole) or why_unanswered(exchange) or THINKING in part:
             continue
-        most, count = (_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
+        most, count = (known_prompt_count(answer) if REPLACED.isdisjoint(part) else 0 for answer in (whole, exchange))
         least = picture / SHARE_OF_PICTURE if not PICTURES.isdisjoint(part) else 1
         known, found = precise_alternatives(whole), precise_alternatives(exchange)
         compared = compared or bool(most and count and least) or bool(known and found)
@@ -149,7 +151,7 @@ def _counts_words(exchange: Exchange) -> bool:
     A model that reads characters has many more tokens for addresses, keys and escapes.
     """
     words = str(exchange.request_json["messages"][-1]["content"]).split()
-    return _count(exchange) <= len(words) + TEMPLATE_TOKENS
+    return known_prompt_count(exchange) <= len(words) + TEMPLATE_TOKENS
 
 
 def _find_lost_next_to_null(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
@@ -172,13 +174,15 @@ def _find_lost_first_answers(exchanges: Mapping[str, Exchange]) -> Iterator[Find
 
 def _count_answered(exchange: Exchange | None) -> int:
     """Return the prompt_tokens of an answer that there is, or else 0."""
-    return 0 if exchange is None or why_unanswered(exchange) else _count(exchange)
+    return 0 if exchange is None or why_unanswered(exchange) else known_prompt_count(exchange)
 
 
 def _count_picture(exchanges: Mapping[str, Exchange]) -> int:
     """Return the prompt tokens of a picture alone; 0 if they are not counted."""
     pair = [exchanges.get(name) for name in (PICTURE_ALONE, f"{PICTURE_ALONE}{WITHOUT}picture")]
-    shown, bare = (_count(exchange) if exchange and not why_unanswered(exchange) else 0 for exchange in pair)
+    shown, bare = (
+        known_prompt_count(exchange) if exchange and not why_unanswered(exchange) else 0 for exchange in pair
+    )
     return max(0, shown - bare) if shown and bare else 0
 
 
@@ -202,15 +206,7 @@ def _compare_switched(exchanges: Mapping[str, Exchange], request: str) -> dict[s
     pair = [exchanges.get(name) for name in (request, f"{request}{WITHOUT}{THINKING}")]
     if any(exchange is None or why_unanswered(exchange) for exchange in pair):
         return {}
-    counts = [_count(exchange) for exchange in pair if exchange]
+    counts = [known_prompt_count(exchange) for exchange in pair if exchange]
     known, found = (precise_alternatives(exchange) for exchange in pair if exchange)
     shown = {"prompt_tokens": counts[0] != counts[1]} if all(counts) else {}
     return {**shown, **({"log-probabilities": not are_same(known, found)} if known and found else {})}
-
-
-def _count(exchange: Exchange) -> int:
-    """Return the prompt_tokens of an answer, or else 0."""
-    try:
-        return prompt_count(exchange)
-    except NotObserved:
-        return 0

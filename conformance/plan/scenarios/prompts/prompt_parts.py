@@ -123,9 +123,7 @@ class _Requests:
         """Yield a whole request and those without a clause, with log-probabilities where they are allowed."""
         parts: list[str] = []
         body = self._write(name, None, parts)
-        if body is None:
-            return
-        if not self._allows({**body, **ONE_TOKEN}):
+        if body is None or not self._allows({**body, **ONE_TOKEN}):
             return
         fields = self._find_fields(body, BESIDE.get(name, (TOLD,)))
         expect: Expectation = "either" if name in MAYBE_REFUSED else "answer"
