@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.judge.causes import find_causes
-from conformance.proof.editing.answers import edit_answer, edit_either
+from conformance.proof.editing.answers import edit_answer, edit_either, edit_usage
 from conformance.proof.editing.responses import refuse, with_body, with_header, with_status
 from conformance.proof.editing.streams import edit_choices, edit_chunks, edit_frames
 from conformance.proof.mutants.mutant import gather_mutants
@@ -219,4 +219,4 @@ def test_an_error_of_another_request_does_not_explain_a_finding(mindie: Good) ->
 
 def with_tokens(exchange: Exchange) -> Exchange:
     """Count the same prompt tokens in each answer."""
-    return edit_answer(exchange, lambda answer: answer["usage"].update(prompt_tokens=7))
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=7))

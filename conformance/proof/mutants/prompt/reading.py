@@ -38,9 +38,3 @@ def middle_is_not_read(exchange: Exchange) -> Exchange:
 def parts_are_counted_but_not_read(exchange: Exchange) -> Exchange:
     """The same number of prompt tokens is counted whatever is left out."""
     return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=5000))
-
-
-@mutant("prompt.notes-counted-alike", steps="agent-without-instructions")
-def notes_in_instructions_are_escaped(exchange: Exchange) -> Exchange:
-    """A note in instructions adds ten tokens more than in other places."""
-    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=usage["prompt_tokens"] - 10))
