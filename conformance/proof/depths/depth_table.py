@@ -20,10 +20,12 @@ def read() -> dict[str, Any]:
     return content
 
 
-def add_known(table: Mapping[str, Any], known: Mapping[str, Any], untested: Set[str]) -> dict[str, Any]:
+def add_known(table: Mapping[str, Any], known: Mapping[str, Any], untested: Set[str], own: int) -> dict[str, Any]:
     """Complete the figures of some faults with the former ones of the faults that were not tested.
 
     Faults that were never tested do not count; nor does one that is tested for the first time and not detected.
+
+    own: how many faults there are. One that a former test did not detect is not counted twice beyond that.
     """
     depths = {}
     for depth, result in table["depths"].items():
@@ -31,7 +33,8 @@ def add_known(table: Mapping[str, Any], known: Mapping[str, Any], untested: Set[
         others = {name: strength for name, strength in before["strengths"].items() if name in untested}
         strengths = dict(sorted({**others, **result["strengths"]}.items()))
         depths[depth] = {"requests": {**before["requests"], **result["requests"]}, "strengths": strengths}
-    return {"faults": known["faults"] + len(_list_detected(table) - _list_detected(known)), "depths": depths}
+    tested = known["faults"] + len(_list_detected(table) - _list_detected(known))
+    return {"faults": min(tested, own), "depths": depths}
 
 
 def _list_detected(table: Mapping[str, Any]) -> set[str]:

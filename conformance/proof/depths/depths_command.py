@@ -69,7 +69,7 @@ def depths(only: tuple[str, ...], chosen: tuple[Depth, ...], output: Path | None
     if output is not None:
         if only:
             untested = {fault.name for fault in own} - {fault.name for fault in faults}
-            table = add_known(table, read(), untested)
+            table = add_known(table, read(), untested, len(own))
         DEPTH_TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
         output.write_text(replace_summary(output.read_text(encoding="utf-8"), table), encoding="utf-8")
     click.echo(f"{time.monotonic() - started_s:.0f} s")

@@ -69,7 +69,9 @@ def test_figures_of_some_depths_are_not_written(tmp_path: Path) -> None:
 def test_figures_of_some_faults_are_added_to_those_of_the_others() -> None:
     new = {"faults": 1, "depths": {"quick": {"requests": {"openai": 49}, "strengths": {"four": "S"}}}}
     expected = {"requests": {"openai": 49, "vllm": 51}, "strengths": {"four": "S", "one": "M"}}
-    assert {"faults": 5, "depths": {"quick": expected}} == depth_table.add_known(new, TABLE, {"one"})
+    for own, tested in ((9, 5), (4, 4)):
+        added = depth_table.add_known(new, TABLE, {"one"}, own)
+        assert {"faults": tested, "depths": {"quick": expected}} == added
 
 
 def test_outcomes_that_differ_are_listed_by_requirement() -> None:
