@@ -46,11 +46,12 @@ REPLACED: Final = frozenset({"line-ends", "role", NULL})
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}
 STREAMED: Final = ({"stream": True, "stream_options": {"include_usage": True}}, {"stream": True})
-SEEDED: Final = (
+SAMPLED: Final = (
     {"temperature": 1.0, "seed": 7},
     {"stop": ["chatproof never says this"]},
     {"user": "chatproof"},
 )
+"""Parameters that leave the prompt as it is."""
 FORM: Final = {
     "response_format": {
         "type": "json_schema",
@@ -66,7 +67,6 @@ FORM: Final = {
         },
     }
 }
-
 WHOLE: Final = {**TEXTS, **REASONED, **MIXED}
 RARE: Final = frozenset(
     {
@@ -79,10 +79,10 @@ BESIDE: Final[dict[str, tuple[Body, ...]]] = {
     MARKED: (TOLD, *STREAMED),
     DEVELOPER: (TOLD, FORM),
     **dict.fromkeys(
-        (IN_PARTS, ANSWER_IN_PARTS, *MIXED.keys() - {PICTURE_ALONE}), (TOLD, {"temperature": 1.0, "n": 2}, *SEEDED)
+        (IN_PARTS, ANSWER_IN_PARTS, *MIXED.keys() - {PICTURE_ALONE}), (TOLD, {"temperature": 1.0, "n": 2}, *SAMPLED)
     ),
 }
-"""Parameters of requests, as far as the contract allows them together; the other requests have log-probabilities."""
+"""Parameters of some requests, as far as the contract allows them together. All others ask for log-probabilities."""
 BESIDE_OTHERS: Final = f"{AGENT}-beside-others"
 """A whole request next to parameters that leave its prompt as it is."""
 FROM_AN_ANSWER: Final = f"{REPEATED}{WITHOUT}{FIRST_QUESTION}"
@@ -134,7 +134,7 @@ class _Requests:
             sent = {**(without or body), **ONE_TOKEN, **fields}
             yield Step(step, body=sent, expect="either" if step in MAYBE_REFUSED else expect, thorough=step in RARE)
         if name == AGENT:
-            beside = self._find_fields(body, (*STREAMED, *SEEDED))
+            beside = self._find_fields(body, (*STREAMED, *SAMPLED))
             yield Step(BESIDE_OTHERS, body={**body, **ONE_TOKEN, **beside}, expect="either")
 
     def _write(self, name: str, left_out: str | None, parts: list[str]) -> Body | None:
