@@ -91,18 +91,23 @@ class TestOneRequest:
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
         expected = asyncio.run(collect(engine, [2]))
-        original = getattr(engine._driver.sampler, method)
-        slots: list[int] = []
+        sampler = engine._driver.sampler
+        reset_slot, begin = sampler.reset_slot, sampler.begin
+        prompts: dict[int, list[int]] = {}  # by slot; a slot may serve several requests in turn
 
-        def failing_for_one(first: Any, second: Any, *others: Any) -> Any:
-            if method == "reset_slot" and others[0] == [1, 1]:
+        def recorded_reset(slot: int, params: SamplingParams, prompt: list[int]) -> None:
+            if method == "reset_slot" and prompt == [1, 1]:
                 raise ZeroDivisionError
-            if method == "begin" and 1 in second:  # the slot of the second request
-                slots.extend(second)
-                raise ZeroDivisionError
-            return original(first, second, *others)
+            prompts[slot] = prompt
+            reset_slot(slot, params, prompt)
 
-        monkeypatch.setattr(engine._driver.sampler, method, failing_for_one)
+        def failing_begin(logits: torch.Tensor, slots: list[int], uniforms: list[float]) -> Any:
+            if method == "begin" and any(prompts[slot] == [1, 1] for slot in slots):
+                raise ZeroDivisionError
+            return begin(logits, slots, uniforms)
+
+        monkeypatch.setattr(sampler, "reset_slot", recorded_reset)
+        monkeypatch.setattr(sampler, "begin", failing_begin)
 
         async def scenario() -> Any:
             return await asyncio.gather(*(collect(engine, prompt) for prompt in ([2], [1, 1], [2])))
