@@ -56,6 +56,8 @@ from reference_server.tests.blind import (
     twelfth_variation_requests,
     twentieth_requests,
     twentieth_variation_requests,
+    twenty_first_requests,
+    twenty_first_variation_requests,
     variation_requests,
 )
 
@@ -83,6 +85,7 @@ REQUESTS = {
     "eighteenth": {**eighteenth_requests.REQUESTS, **eighteenth_variation_requests.REQUESTS},
     "nineteenth": {**nineteenth_requests.REQUESTS, **nineteenth_variation_requests.REQUESTS},
     "twentieth": {**twentieth_requests.REQUESTS, **twentieth_variation_requests.REQUESTS},
+    "twenty_first": {**twenty_first_requests.REQUESTS, **twenty_first_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
