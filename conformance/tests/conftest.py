@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from chatproof import main
 from conformance import view_cache
 from conformance.client.secret import Secret
-from conformance.proof.contracts.variant_scenarios import narrow
+from conformance.proof.plan_part import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
 from conformance.record import Record
 from conformance.report import verdict

@@ -19,11 +19,11 @@ from conformance.proof.contracts.variant_scenarios import (
     find_scenarios,
     index_plan,
     matches,
-    narrow,
     sample_changed,
 )
 from conformance.proof.fault_run import fetch_description
 from conformance.proof.kill import TIMING_CHECKS, find_kills
+from conformance.proof.plan_part import narrow
 from conformance.record import BudgetLimits
 from conformance.report.outcome import Outcome
 from conformance.report.verdict import build_report

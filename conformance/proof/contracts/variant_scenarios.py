@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
 from typing import TYPE_CHECKING
 
+from conformance.proof.plan_part import limit_requests
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from openapi.perturbation.perturbation import Perturbation, Variant
 
-CHANGED = 40  # scenarios that the perturbations change, at most; a parameter that is required now changes all of them
-SHORT = 12  # requests of a scenario
-LONG_REQUESTS = 60  # of longer ones, such as rounds of trials; each contract sends others
-SAMPLE = 0.04  # of the scenarios that the perturbations do not change
+CHANGED = 24  # scenarios that the perturbations change, at most; a parameter that is required now changes all of them
+SAMPLE = 0.02  # of the scenarios that the perturbations do not change
 
 
 def choose(scenarios: frozenset[str], most: int | None, random: Random) -> frozenset[str]:
@@ -66,18 +65,7 @@ def sample_changed(variant: Variant, indexed: IndexedPlan, unperturbed: IndexedP
         or indexed.by_scenario[scenario.id] - unperturbed.by_scenario[scenario.id]
     }
     others = {scenario.id for scenario in plan.scenarios if random.random() < SAMPLE} - changed
-    return frozenset(about) | _limit_requests(choose(frozenset(changed), CHANGED, random), plan, random) | others
-
-
-def _limit_requests(scenarios: frozenset[str], plan: Plan, random: Random) -> frozenset[str]:
-    """Return the short scenarios, and long ones that are drawn until they have LONG_REQUESTS requests together."""
-    long = {item.id: len(item.steps) for item in plan.scenarios if item.id in scenarios and len(item.steps) > SHORT}
-    chosen, left = set(scenarios - long.keys()), LONG_REQUESTS
-    for name in random.sample(sorted(long), len(long)):
-        if left > 0:
-            chosen.add(name)
-            left -= long[name]
-    return frozenset(chosen)
+    return frozenset(about) | limit_requests(choose(frozenset(changed), CHANGED, random), plan, random) | others
 
 
 def find_scenarios(perturbation: Perturbation, indexed: IndexedPlan) -> frozenset[str] | None:
@@ -107,12 +95,3 @@ def matches(perturbation: Perturbation, requirement: str) -> bool:
 
 def _matches_may(perturbation: Perturbation, requirement: str) -> bool:
     return any(fnmatchcase(requirement, f"{pattern}-may") for pattern in perturbation.shown_by)
-
-
-def narrow(plan: Plan, ids: frozenset[str]) -> Plan:
-    """Return the plan with only these scenarios."""
-    return replace(
-        plan,
-        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in ids),
-        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
-    )

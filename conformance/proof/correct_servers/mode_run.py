@@ -2,8 +2,8 @@
 
 A mode that several dialects have, such as the lack of one capability, is tested in the first of them. It is tested with
 the scenarios that send other requests than to the server without options, with all streams if it changes them, and with
-a sample of the others, a different one for each mode. A thorough test is one of all modes with all scenarios of a
-thorough run.
+a sample of the others; of scenarios with many requests it is tested with a few, others for each mode. A thorough test
+is one of all modes with all scenarios of a thorough run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from conformance.client.secret import Secret
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import list_dialects
+from conformance.proof.plan_part import limit_requests, narrow
 from conformance.record import BudgetLimits
 from conformance.report.outcome import Outcome
 from conformance.run.drafting import draft
@@ -91,12 +92,9 @@ def _select(plan: Plan, mode: HostedMode, usual: Requests, model: str) -> Plan:
             shown.add(scenario.id)
         else:
             others.append(scenario.id)
-    shown |= set(random.Random(f"{mode.dialect}/{mode.name}").sample(others, min(SAMPLE_SIZE, len(others))))
-    return replace(
-        plan,
-        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in shown),
-        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in shown),
-    )
+    draw = random.Random(f"{mode.dialect}/{mode.name}")
+    sample = draw.sample(others, min(SAMPLE_SIZE, len(others)))
+    return narrow(plan, limit_requests(frozenset(shown), plan, draw) | {*sample})
 
 
 async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Requests | None, depth: Depth) -> ModeResult:

@@ -12,14 +12,8 @@ from click.testing import CliRunner
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.contracts.contracts_command import command
 from conformance.proof.contracts.variant_judge import VariantResult, shrink
-from conformance.proof.contracts.variant_scenarios import (
-    LONG_REQUESTS,
-    SHORT,
-    IndexedPlan,
-    find_scenarios,
-    index_plan,
-    sample_changed,
-)
+from conformance.proof.contracts.variant_scenarios import IndexedPlan, find_scenarios, index_plan, sample_changed
+from conformance.proof.plan_part import LONG_REQUESTS, SHORT
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations
@@ -67,7 +61,7 @@ def test_the_scenarios_that_a_perturbation_changes_are_sent_and_few_others() -> 
 
 def test_of_long_scenarios_that_change_some_are_drawn_for_each_contract() -> None:
     drawn = []
-    for seed in (4, 11):
+    for seed in (4, 10):
         variant = draw_variant("ovms-2024", seed)
         before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
         known = {scenario.id: scenario for scenario in before.plan.scenarios}

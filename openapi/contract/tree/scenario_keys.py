@@ -12,6 +12,6 @@ STEP_KEYS: Final = frozenset(
         "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
         "expect", "stop_from", "continues", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary",
         "needs", "times", "pieces", "below", "bias", "defaults", "copies", "crowd", "cookie_bytes", "only_for",
-        "thorough", "also_streamed",
+        "thorough", "also_streamed", "after_turns",
     }
 )  # fmt: skip

@@ -24,37 +24,50 @@ LEAST_TEXTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class NoteCount:
-    """How many tokens the notes add that a request lacks. in_results: whether one is in the result of a tool."""
+    """How many tokens the notes add that a request lacks.
+
+    results: how many of the notes are in results of tools. in_parts: whether one of these results is a list of parts.
+    """
 
     added: int
     notes: int
-    in_results: bool
+    results: int
+    in_parts: bool
 
-    def fits(self, usual: float) -> bool:
-        """Return whether each note adds about the usual number of tokens; in results it may be more."""
-        more, spare = self.added - self.notes * usual, SPARE_TOKENS + self.notes - 1
-        return -spare <= more and (self.in_results or more <= spare)
+    def fits(self, usual: float, usual_result: float | None) -> bool:
+        """Return whether each note adds about the usual number of tokens; unknown in a result, at least as many."""
+        spare = SPARE_TOKENS + self.notes - 1
+        if self.results and (usual_result is None or self.in_parts):
+            return self.added >= self.notes * usual - spare
+        return abs(self.added - self.expected(usual, usual_result)) <= spare
+
+    def expected(self, usual: float, usual_result: float | None) -> float:
+        """Return how many tokens the notes usually add."""
+        return (self.notes - self.results) * usual + self.results * (usual_result or usual)
 
 
 @series("prompt.notes-counted-alike", scenario=SCENARIO)
 def a_note_counts_the_same_everywhere(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same note adds about as many prompt tokens in each part of a conversation: in instructions, questions and
-    answers, also in parts, next to tools and pictures, and in streams. It is nowhere escaped, folded or repeated.
+    answers, also in parts, next to tools, forms and pictures, and in streams: it is not escaped, folded or repeated.
 
     It has letters of other cases and scripts, quotes, entities, tags, backslashes, and spaces in a row. In the result
-    of a tool it may add more tokens, because models read some results as JSON. Where it adds nothing at all it is lost,
-    which is not judged here. Not judged if it does not add about as many tokens in most of at least three parts.
+    of a tool it may add more tokens, because models read some results as JSON, but as many in each result that is a
+    string. Where it adds nothing at all it is lost, which is not judged here. Not judged if it does not add about as
+    many tokens in most of at least three parts.
     """
     counts = {name: count for name, exchange in exchanges.items() if (count := _count_notes(name, exchange, exchanges))}
-    texts = [count for count in counts.values() if not count.in_results]
+    texts = [count for count in counts.values() if not count.results]
     usual = median_low(count.added / count.notes for count in texts) if len(texts) >= LEAST_TEXTS else 0
-    if not usual or sum(count.fits(usual) for count in texts) <= len(texts) / 2:
+    if not usual or sum(count.fits(usual, None) for count in texts) <= len(texts) / 2:
         raise NotExercised("too few requests with the note are answered, or it does not add a usual number of tokens")
+    alone = [count.added for count in counts.values() if count.notes == count.results == 1 and not count.in_parts]
+    usual_result = min((added for added in alone if added >= usual - SPARE_TOKENS), default=None)
     for name, count in counts.items():
-        if not count.fits(usual):
+        if not count.fits(usual, usual_result):
             yield Finding(
                 f"/{name}/usage/prompt_tokens",
-                f"about {usual * count.notes:.0f} tokens less without the note, as in most other parts",
+                f"about {count.expected(usual, usual_result):.0f} tokens less without the note, as in most other parts",
                 f"{count.added} less",
             )
 
@@ -70,7 +83,8 @@ def _count_notes(name: str, exchange: Exchange, exchanges: Mapping[str, Exchange
     differ = any(_without_note(sent.get("content")) != other.get("content") for sent, other in changed)
     if not changed or differ or added <= 0:
         return None
-    return NoteCount(added, len(changed), any(sent.get("role") == "tool" for sent, _ in changed))
+    results = [sent["content"] for sent, _ in changed if sent.get("role") == "tool"]
+    return NoteCount(added, len(changed), len(results), any(isinstance(content, list) for content in results))
 
 
 def _without_note(content: Any) -> Any:

@@ -17,7 +17,9 @@ from conformance.plan.scenarios.prompts.text_parts import (
     AFTER_NULL,
     AGENT,
     ANSWER_IN_PARTS,
+    BESIDE_A_FORM,
     DEVELOPER,
+    DEVELOPER_AFTER_SYSTEM,
     EQUAL_TURN,
     FIRST_QUESTION,
     IN_PARTS,
@@ -78,6 +80,7 @@ RARE: Final = frozenset(
 BESIDE: Final[dict[str, tuple[Body, ...]]] = {
     MARKED: (TOLD, *STREAMED),
     DEVELOPER: (TOLD, FORM),
+    BESIDE_A_FORM: (FORM,),
     **dict.fromkeys(
         (IN_PARTS, ANSWER_IN_PARTS, *MIXED.keys() - {PICTURE_ALONE}), (TOLD, {"temperature": 1.0, "n": 2}, *SAMPLED)
     ),
@@ -87,7 +90,9 @@ BESIDE_OTHERS: Final = f"{AGENT}-beside-others"
 """A whole request next to parameters that leave its prompt as it is."""
 FROM_AN_ANSWER: Final = f"{REPEATED}{WITHOUT}{FIRST_QUESTION}"
 ONE_TURN: Final = f"{REPEATED}{WITHOUT}{EQUAL_TURN}"
-MAYBE_REFUSED: Final = frozenset({AFTER_NULL, DEVELOPER, MARKED, FROM_AN_ANSWER, *REASONED, *MIXED})
+MAYBE_REFUSED: Final = frozenset(
+    {*(AFTER_NULL, BESIDE_A_FORM, DEVELOPER, DEVELOPER_AFTER_SYSTEM, MARKED, FROM_AN_ANSWER), *REASONED, *MIXED}
+)
 """Requests that not every model has a form for."""
 
 

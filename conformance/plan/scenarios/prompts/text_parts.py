@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 AGENT: Final = "agent"
 ANSWER_IN_PARTS: Final = "assistant-in-parts"
+BESIDE_A_FORM: Final = "beside-a-form"
 DEVELOPER: Final = "developer"
+DEVELOPER_AFTER_SYSTEM: Final = "developer-after-system"
 IN_PARTS: Final = "in-parts"
 MARKED: Final = "marked"
 AFTER_NULL: Final = "after-null"
@@ -195,6 +197,32 @@ def _developer(clauses: Clauses) -> Body:
     return {"messages": [{"role": "developer", "content": rules}, {"role": "user", "content": "Is there a lift?"}]}
 
 
+def _developer_after_system(clauses: Clauses) -> Body:
+    """Return a question after instructions of both roles."""
+    system = {"role": "system", "content": "Answer in the language of the guest."}
+    return {"messages": [system, *_developer(clauses)["messages"]]}
+
+
+def _beside_a_form(clauses: Clauses) -> Body:
+    """Return a conversation with the result of a tool, as agents send it that ask for JSON at its end."""
+    notes = clauses.pick(NOTES, NOTE)
+    return {
+        "messages": [
+            {"role": "system", "content": " ".join(("You help guests of a small hotel.", *notes))},
+            {"role": "user", "content": " ".join(("Is there a lift?", *notes))},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [write_call("call00001", "find_lift", '{"guests": 4}')],
+            },
+            write_result("call00001", " ".join(("There is one next to the desk.", *notes))),
+            {"role": "assistant", "content": " ".join(("Yes, there is.", *notes))},
+            {"role": "user", "content": " ".join(("And in the other house?", *notes))},
+        ],
+        "tools": [write_tool("find_lift", "Find a lift with enough space.", {"guests": {"type": "integer"}})],
+    }
+
+
 TEXTS: Final[dict[str, Callable[[Clauses], Body]]] = {
     AGENT: _agent,
     IN_PARTS: _with_parts,
@@ -203,5 +231,7 @@ TEXTS: Final[dict[str, Callable[[Clauses], Body]]] = {
     MARKED: write_with_marks,
     REPEATED: _repeated,
     DEVELOPER: _developer,
+    DEVELOPER_AFTER_SYSTEM: _developer_after_system,
+    BESIDE_A_FORM: _beside_a_form,
 }
 """Requests by name."""

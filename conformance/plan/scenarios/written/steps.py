@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import HarnessError
 from conformance.plan.media import MediaParts
 from conformance.plan.scenarios.written.payload import cookie_field, first_tokens, message_text, raw_body
+from conformance.plan.scenarios.written.turns import write_turns
 from conformance.scenario import OMITTED, Step
 from conformance.stop_string import StopFrom
 from openapi.contract.contract import ABSENT
@@ -163,6 +164,8 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
             if name in known_parameters(contract) or (name, value) == STREAMED
         }
         body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
+    if body is not None and row.get("after_turns"):
+        body["messages"] = write_turns(message_text(row), contract, calls="tools" in body)
     if contract is not None and "defaults" in row:
         body = {**(body or {}), **_firm_defaults(row["defaults"], contract)}
     if row.get("omit_model"):

@@ -23,7 +23,7 @@ def _drop_repeated(request: ServedRequest) -> None:
 
 
 def _cut_out_middle(request: ServedRequest) -> None:
-    """Keep both ends of a text that is too long for a buffer. Violates content: the whole text."""
+    """Keep both ends of a string that is too long for a buffer. Violates content: the whole text."""
     for message in text_messages(request):
         text = message["content"]
         if len(text) > LONGEST:
