@@ -8,10 +8,12 @@ mutant changes. Their findings, from runs against the reference server with faul
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +21,7 @@ from conformance.proof.recorded_run import read_recorded_run
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:
+    from conformance.plan.assertion import Assertion
     from conformance.proof.mutants.mutant import Mutant
     from conformance.proof.recorded_run import RecordedRun
 
@@ -57,16 +60,13 @@ def read_stored() -> dict[str, dict[str, str]]:
     return content
 
 
+@cache
 def find_in_recorded_runs(check: str, mutant: Mutant) -> ExampleFinding | None:
     """Return what a check finds in a recorded run that its mutant changes; None if no recorded run shows it."""
     for dialect in sorted(set(names().values())):
-        run = _read(dialect)
-        fitting = [
-            assertion
-            for assertion in run.plan.assertions
-            if assertion.check.id == check and fnmatchcase(assertion.scenario.id, mutant.scenario)
-        ]
-        for assertion in fitting[:TRIED_ASSERTIONS]:
+        run, assertions = _read(dialect)
+        fitting = (item for item in assertions.get(check, ()) if fnmatchcase(item.scenario.id, mutant.scenario))
+        for assertion in islice(fitting, TRIED_ASSERTIONS):
             steps = mutant.steps or assertion.step.name
             changed = {}
             for (scenario, step), exchange in run.exchanges.items():
@@ -81,5 +81,10 @@ def find_in_recorded_runs(check: str, mutant: Mutant) -> ExampleFinding | None:
 
 
 @cache
-def _read(dialect: str) -> RecordedRun:
-    return read_recorded_run(dialect)
+def _read(dialect: str) -> tuple[RecordedRun, dict[str, list[Assertion]]]:
+    """Return the recorded run of a dialect, and its assertions by check."""
+    run = read_recorded_run(dialect)
+    assertions: defaultdict[str, list[Assertion]] = defaultdict(list)
+    for assertion in run.plan.assertions:
+        assertions[assertion.check.id].append(assertion)
+    return run, dict(assertions)

@@ -16,6 +16,7 @@ from chatproof.command_table import COMMANDS, CommandGroup
 from conformance.judge.check_registry import gather_checks
 from conformance.proof import kill_table
 from conformance.proof.mutants.mutant import gather_mutants
+from docs.build_site import build
 from docs.example_findings import find_in_recorded_runs, read_stored
 from openapi.contract.contract import names
 
@@ -34,7 +35,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the source."""
     folder = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, str(ROOT / "docs" / "build_site.py"), str(folder)], cwd=ROOT, check=True)
+    build(folder)
     return folder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.correct_servers.mode_run import _select, _usual_requests, select_modes
 from conformance.proof.fault_host import HostedMode, list_dialects
+from conformance.proof.plan_part import LONG_REQUESTS, SHORT
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from reference_server.faults.modes import list_modes
@@ -35,13 +36,20 @@ def test_the_conditions_of_a_document_are_modes_without_a_description() -> None:
 
 def test_a_mode_is_tested_with_what_it_changes_and_a_sample() -> None:
     contract = load("ovms-2024")
+    model = contract.default_model
     usual = _usual_requests(contract.name, "thorough")
     denied = frozenset({"logprobs"})
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities) - denied, denied, ""))
+    short = {item.id for item in plan.scenarios if len(item.steps) <= SHORT}
+    changed = {item.id for item in plan.scenarios if not usual.get(item.id, set()) >= set(item.request_key(model))}
     mode = HostedMode(contract.name, "mode:without-logprobs", key=False, full_text=False)
-    chosen = {scenario.id for scenario in _select(plan, mode, usual, contract.default_model).scenarios}
-    assert {"logprobs-lacking", "effects-beside-others"} <= chosen
+    part = _select(plan, mode, usual, model)
+    chosen = {scenario.id for scenario in part.scenarios}
+    assert "logprobs-lacking" in changed
+    assert changed & short <= chosen
     assert len(chosen) < len(plan.scenarios) / 4
+    long = [len(scenario.steps) for scenario in part.scenarios if len(scenario.steps) > SHORT]
+    assert 0 < sum(long) < LONG_REQUESTS + max(long)
     repeating = HostedMode(contract.name, "mode:full-text", key=False, full_text=True)
     streamed = {item.id for item in plan.scenarios if any(step.streams for step in item.steps)}
-    assert streamed <= {item.id for item in _select(plan, repeating, usual, contract.default_model).scenarios}
+    assert streamed & short <= {item.id for item in _select(plan, repeating, usual, model).scenarios}
