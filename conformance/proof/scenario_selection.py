@@ -1,4 +1,4 @@
-"""Select the scenarios that a fault is tested with. Pure.
+"""Select the scenarios that a fault, a mode or a contract is tested with. Pure.
 
 When a row of the kill table is written, the fault is tested with all scenarios that can show it. When the row is
 verified, it is tested with the scenarios that showed it to its strongest check and to checks that few faults show, and
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from conformance.plan.plan import Plan
     from conformance.proof.kill import Kill
     from conformance.scenario import Scenario
 
@@ -25,6 +27,10 @@ SAMPLE_SIZE: Final = 1
 CROWD: Final = 150
 """Size of the sample next to scenarios that show a fault only among many other requests."""
 STRONGEST_FIRST: Final = "MSo"
+SHORT: Final = 12
+"""Requests of a short scenario."""
+LONG_REQUESTS: Final = 60
+"""Requests of longer scenarios together, such as rounds of trials."""
 FAULTS_OF_A_CHECK: Final = 2
 """By how many faults each check is verified, if it detects as many."""
 
@@ -54,6 +60,26 @@ def select_known(fault: str, shown_by: Collection[str], sample_size: int = SAMPL
         return select_all(scenarios) & {*shown_by, *sample}
 
     return select
+
+
+def narrow(plan: Plan, ids: frozenset[str]) -> Plan:
+    """Return the plan with only these scenarios."""
+    return replace(
+        plan,
+        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in ids),
+        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
+    )
+
+
+def limit_requests(scenarios: frozenset[str], plan: Plan, draw: random.Random) -> frozenset[str]:
+    """Return the short scenarios, and long ones that are drawn until they have LONG_REQUESTS requests together."""
+    long = {item.id: len(item.steps) for item in plan.scenarios if item.id in scenarios and len(item.steps) > SHORT}
+    chosen, left = set(scenarios - long.keys()), LONG_REQUESTS
+    for name in draw.sample(sorted(long), len(long)):
+        if left > 0:
+            chosen.add(name)
+            left -= long[name]
+    return frozenset(chosen)
 
 
 def find_sufficient(kills: Collection[Kill], killers: Mapping[str, str], times: int = 1) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from click.testing import CliRunner
 from chatproof import main
 from conformance import view_cache
 from conformance.client.secret import Secret
-from conformance.proof.plan_part import narrow
 from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
+from conformance.proof.scenario_selection import narrow
 from conformance.record import Record
 from conformance.report import verdict
 from conformance.report.outcome import Outcome as RequirementOutcome

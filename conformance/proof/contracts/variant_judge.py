@@ -23,7 +23,7 @@ from conformance.proof.contracts.variant_scenarios import (
 )
 from conformance.proof.fault_run import fetch_description
 from conformance.proof.kill import TIMING_CHECKS, find_kills
-from conformance.proof.plan_part import narrow
+from conformance.proof.scenario_selection import narrow
 from conformance.record import BudgetLimits
 from conformance.report.outcome import Outcome
 from conformance.report.verdict import build_report

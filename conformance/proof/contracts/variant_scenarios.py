@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import TYPE_CHECKING
 
-from conformance.proof.plan_part import limit_requests
+from conformance.proof.scenario_selection import limit_requests
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:

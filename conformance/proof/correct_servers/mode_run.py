@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from conformance.client.secret import Secret
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import list_dialects
-from conformance.proof.plan_part import limit_requests, narrow
+from conformance.proof.scenario_selection import limit_requests, narrow
 from conformance.record import BudgetLimits
 from conformance.report.outcome import Outcome
 from conformance.run.drafting import draft

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.correct_servers.mode_run import _select, _usual_requests, select_modes
 from conformance.proof.fault_host import HostedMode, list_dialects
-from conformance.proof.plan_part import LONG_REQUESTS, SHORT
+from conformance.proof.scenario_selection import LONG_REQUESTS, SHORT
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from reference_server.faults.modes import list_modes

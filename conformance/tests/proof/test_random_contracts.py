@@ -13,7 +13,7 @@ from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.contracts.contracts_command import command
 from conformance.proof.contracts.variant_judge import VariantResult, shrink
 from conformance.proof.contracts.variant_scenarios import IndexedPlan, find_scenarios, index_plan, sample_changed
-from conformance.proof.plan_part import LONG_REQUESTS, SHORT
+from conformance.proof.scenario_selection import LONG_REQUESTS, SHORT
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations
