@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.plan.scenarios.combinations.allowed_bodies import find_allowed_bodies
+from conformance.plan.scenarios.combinations.tasks import ASKED, CALL
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -15,19 +16,9 @@ INSTRUCTIONS: Final = {"role": "system", "content": "You help guests of a small 
 GREETING: Final = "Hello"
 GREETED: Final = {"role": "assistant", "content": "Hello! How can I help you?"}
 CALLED: Final = (
-    {"role": "user", "content": "What is the weather in Rome?"},
-    {
-        "role": "assistant",
-        "content": "",
-        "tool_calls": [
-            {
-                "id": "call00001",
-                "type": "function",
-                "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'},
-            }
-        ],
-    },
-    {"role": "tool", "tool_call_id": "call00001", "content": "sunny, 24 degrees"},
+    ASKED,
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": CALL["id"], "content": "sunny, 24 degrees"},
     {"role": "assistant", "content": "It is sunny, with 24 degrees."},
 )
 
