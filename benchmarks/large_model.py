@@ -9,7 +9,7 @@ import platform
 import random
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -26,9 +26,9 @@ from benchmarks.streams import WORDS, BenchmarkError, BenchmarkTarget, ask, quan
 from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from benchmarks.large_peers import PeerPrograms, StartedPeer
+    from benchmarks.large_peers import Peer, PeerPrograms, StartedPeer
 
 LOOP: Final = "loop over the model, in process"
 LOADS: Final = ((1, 32, 24), (4, 32, 16), (8, 32, 16), (16, 32, 16), (1, 512, 8), (1, 2048, 8))
@@ -97,19 +97,12 @@ def measure(shape: str, rounds: int, programs: PeerPrograms, only: Sequence[str]
         for peer in list_peers(checkpoint, folder, programs, device):
             if only and not any(peer.name.startswith(prefix) for prefix in only):
                 continue
+            free = _free_mib(device)
             try:
-                if peer.lacking is not None:
-                    raise BenchmarkError(f"{peer.name} is left out: {peer.lacking}")
-                if device == "cpu":
-                    with started(peer, folder / "bytecode"):
-                        pass  # compiles the modules
-                free = _free_mib(device)
-                running[peer.name] = stack.enter_context(started(peer, folder / "bytecode"))
+                running[peer.name] = stack.enter_context(_warm(peer, folder / "bytecode", prompts, device, loads))
             except BenchmarkError as error:
                 click.echo(str(error), err=True)
                 continue
-            for load in ((1, SHORT_PROMPT, 4),) if device == "cpu" else loads:
-                _run(running[peer.name].target, prompts, random.Random(peer.name), (*load[:2], 4))
             device_mib[peer.name] = free - _free_mib(device)
             for other in running.values():
                 ProcessGroup(other.target.pid).suspend()  # the next one starts undisturbed
@@ -147,6 +140,22 @@ def measure(shape: str, rounds: int, programs: PeerPrograms, only: Sequence[str]
     rows = [{"name": name, "streams": a, "prompt": b, "rounds": rows} for (name, a, b), rows in figures.items()]
     memory = {"peak_mib": peaks, "device_mib": device_mib}
     return {"shape": shape, "device": place, "loads": rows, "start_s": starts, **memory, "gaps_ms": gaps}
+
+
+@contextmanager
+def _warm(
+    peer: Peer, bytecode: Path, prompts: _Prompts, device: str, loads: Sequence[tuple[int, int, int]]
+) -> Iterator[StartedPeer]:
+    """Start a peer and send its first requests, which allocate. Raises BenchmarkError if it cannot answer."""
+    if peer.lacking is not None:
+        raise BenchmarkError(f"{peer.name} is left out: {peer.lacking}")
+    if device == "cpu":
+        with started(peer, bytecode):
+            pass  # compiles the modules
+    with started(peer, bytecode) as running:
+        for streams, prompt_tokens, _ in ((1, SHORT_PROMPT, 4),) if device == "cpu" else loads:
+            _run(running.target, prompts, random.Random(peer.name), (streams, prompt_tokens, 4))
+        yield running
 
 
 def _run(

@@ -130,7 +130,7 @@ def _vllm_peer(checkpoint: Path, port: int, program: Path | None) -> Peer:
     command = [str(program), "serve", str(checkpoint), "--host", HOST, "--port", str(port), "--dtype", "bfloat16"]
     command += ["--max-num-seqs", str(SLOTS["cpu"]), "--max-model-len", str(POSITIONS)]
     variables = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_NO_USAGE_STATS": "1", "VLLM_TARGET_DEVICE": "cpu"}
-    return Peer(VLLM, command, port, {"model": str(checkpoint), "ignore_eos": True}, missing, variables)
+    return Peer(VLLM, command, port, {"model": str(checkpoint), "ignore_eos": True, **USAGE}, missing, variables)
 
 
 @contextmanager
