@@ -58,6 +58,8 @@ from reference_server.tests.blind import (
     twentieth_variation_requests,
     twenty_first_requests,
     twenty_first_variation_requests,
+    twenty_second_requests,
+    twenty_second_variation_requests,
     variation_requests,
 )
 
@@ -86,6 +88,7 @@ REQUESTS = {
     "nineteenth": {**nineteenth_requests.REQUESTS, **nineteenth_variation_requests.REQUESTS},
     "twentieth": {**twentieth_requests.REQUESTS, **twentieth_variation_requests.REQUESTS},
     "twenty_first": {**twenty_first_requests.REQUESTS, **twenty_first_variation_requests.REQUESTS},
+    "twenty_second": {**twenty_second_requests.REQUESTS, **twenty_second_variation_requests.REQUESTS},
 }
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
