@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import select_device
@@ -18,6 +19,7 @@ from reference_server.engine.model.cache_plan import GIBIBYTE
 from reference_server.engine.model.opening import open_checkpoint
 from reference_server.engine.model.runner import PROMPT_QUANTUM
 from reference_server.engine.multimodal.embeddings import MediaEmbeddings, MediaPrompt, text_tokens
+from reference_server.engine.passing_thread import run_on_passing_thread
 from reference_server.engine.protocol import (
     DEVICE_PREFILL_TOKENS,
     PREFILL_TOKENS,
@@ -162,7 +164,8 @@ class LocalEngine(Engine):
         if max_new_tokens is not None and max_new_tokens < 1:
             raise ValueError(f"max_new_tokens is {max_new_tokens}: at least 1 is needed")
         place = select_device(device)
-        opened = open_checkpoint(
+        opening = partial(
+            open_checkpoint,
             checkpoint,
             place,
             dtype=dtype,
@@ -173,6 +176,7 @@ class LocalEngine(Engine):
             threads=threads,
             warm_up_s=warm_up_s,
         )
+        opened = run_on_passing_thread(opening) if place.type == "cpu" else opening()
         engine = cls(
             opened,
             max_new_tokens=opened.plan.positions - 1 if max_new_tokens is None else max_new_tokens,

@@ -1,0 +1,79 @@
+"""Work on a thread of its own: nothing of it remains, and it ends as it would on the calling thread."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reference_server.engine.device import torch
+from reference_server.engine.passing_thread import run_on_passing_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGE = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def _same_threads() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def count_threads() -> int:
+    """Return the number of threads of this process, those of OpenMP included."""
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def compute() -> int:
+    """Use two threads, and return the number of threads meanwhile."""
+    torch.set_num_threads(2)
+    torch.ones(LARGE).exp()
+    return count_threads()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux lists the threads of a process")
+def test_the_threads_of_openmp_end_with_the_work() -> None:
+    torch.set_num_threads(2)  # the first time, another pool of torch gets its threads
+    before = count_threads()
+    assert before + 2 == run_on_passing_thread(compute)
+    assert before == count_threads()
+
+
+def test_the_number_of_threads_counts_for_the_caller_too() -> None:
+    torch.set_num_threads(1)
+    run_on_passing_thread(compute)
+    assert torch.get_num_threads() == 2
+
+
+def test_the_result_or_the_error_of_the_work_is_that_of_the_call() -> None:
+    assert run_on_passing_thread(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        run_on_passing_thread(lambda: 1 // 0)
+
+
+def test_an_interrupt_ends_the_work() -> None:
+    started = threading.Event()
+    slept = 0
+
+    def work() -> None:
+        nonlocal slept
+        started.set()
+        for _ in range(1_000):
+            time.sleep(0.01)
+            slept += 1
+
+    def interrupt() -> None:
+        started.wait()
+        _thread.interrupt_main()
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_on_passing_thread(work)
+    assert slept < 1_000
