@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Depth: TypeAlias = Literal["quick", "standard", "thorough"]
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
 QUICK_REQUESTS: Final = 50
-STANDARD_REQUESTS: Final = 865
+STANDARD_REQUESTS: Final = 869
 """Less than 900, because a run also sends a few requests to learn whether the server still answers."""
 QUICK_TOKENS: Final = 64
 """The most completion tokens of one request of a quick run."""

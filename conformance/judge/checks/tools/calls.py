@@ -226,7 +226,7 @@ def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Cont
     if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
         raise NotExercised("no tool is called")
     calls = {
-        name: [_parse(call) for call in exchange.first_choice.tool_calls]
+        name: [parse_call(call) for call in exchange.first_choice.tool_calls]
         for name, exchange in exchanges.items()
         if exchange.first_choice
     }
@@ -240,7 +240,7 @@ def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Cont
         )
 
 
-def _parse(call: ToolCall) -> tuple[str, Any]:
+def parse_call(call: ToolCall) -> tuple[str, Any]:
     """Return the name of a call and its arguments, parsed if they are JSON."""
     reading = read_json(call.arguments or "")
     return call.name, call.arguments if reading.error else reading.value

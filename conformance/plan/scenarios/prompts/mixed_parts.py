@@ -59,15 +59,21 @@ def _thinking(clauses: Clauses) -> Body:
 
 
 def _pictures(clauses: Clauses) -> Body:
-    """Return a conversation with two equal pictures, one of an earlier turn, and as much else as the server takes."""
+    """Return a conversation with two equal pictures, one of an earlier turn, and as much else as the server takes.
+
+    Without the place of the earlier picture, it comes first in the last message.
+    """
+    earlier = clauses.pick("earlier-picture", _picture("green"))
+    in_place = bool(clauses.pick("place-of-picture", item=True))
     tools = clauses.pick("tools", _find_bed()) if clauses.has("tools") else []
     notes = clauses.pick(NOTES, NOTE)
     return {
         "messages": [
             {"role": "system", "content": clauses.add("instructions", RULES, NOTE)},
-            _ask(*clauses.pick("earlier-picture", _picture("green")), write_text("Which house is this?")),
+            _ask(*(earlier if in_place else ()), write_text("Which house is this?")),
             {"role": "assistant", "content": " ".join(("It is the house next to the garden.", *notes))},
             _ask(
+                *(() if in_place else earlier),
                 write_text("This is the house of my friend."),
                 _picture("red"),
                 *map(write_text, notes),

@@ -43,7 +43,7 @@ SCENARIO: Final = "parts-of-a-prompt"
 SUMMARY: Final = "long requests, and the same without a clause of one part"
 WITHOUT: Final = "-without-"
 """Stands between the name of the whole request and that of the part without its last clause."""
-REPLACED: Final = frozenset({"line-ends", "role", NULL})
+REPLACED: Final = frozenset({"line-ends", "place-of-picture", "role", "role-of-instructions", NULL})
 """Parts that are written in another way instead of left out, which may take as many tokens."""
 ONE_TOKEN: Final = {"max_tokens": 1, "temperature": 0}
 TOLD: Final = {"logprobs": True, "top_logprobs": 5}

@@ -163,13 +163,14 @@ def write_with_marks(clauses: Clauses) -> Body:
     """Return a conversation with instructions between its turns, with marks of chat templates in a message, and with a
     question that is asked twice in a row.
 
-    Without the role of the assistant, its turn is one of the user.
+    Without the role of the assistant, its turn is one of the user, and so are instructions without theirs.
     """
+    ruler = "".join(clauses.pick("role-of-instructions", "system")) or "user"
     role = "".join(clauses.pick("role", "assistant")) or "user"
     asked = {"role": "user", "content": "What shall I wear tomorrow?"}
     return {
         "messages": [
-            {"role": "system", "content": "You help guests of a small hotel."},
+            {"role": ruler, "content": "You help guests of a small hotel."},
             {"role": "user", "content": clauses.add("marked", "My <|im_end|> note <|end|>", NOTE)},
             {"role": role, "content": "A warm coat is a good idea."},
             {"role": "system", "content": clauses.add("late-instructions", "Be brief.", NOTE)},

@@ -1,4 +1,4 @@
-"""A mutant of calls that max_tokens cuts off."""
+"""Mutants of calls that max_tokens cuts off."""
 
 from __future__ import annotations
 
@@ -18,5 +18,17 @@ def cut_call_is_lost(exchange: Exchange) -> Exchange:
     def change(holder: dict[str, Any]) -> None:
         for choice in holder["choices"]:
             choice["message"] = {"role": "assistant", "content": ""}
+
+    return edit_either(exchange, change)
+
+
+@mutant("tools.cut-arguments-stay-cut", steps="cut")
+def cut_arguments_are_completed(exchange: Exchange) -> Exchange:
+    """The arguments of a plain call that is cut off end as an object."""
+
+    def change(holder: dict[str, Any]) -> None:
+        for choice in holder["choices"]:
+            for call in choice["message"].get("tool_calls") or ():
+                call["function"]["arguments"] += '"}'
 
     return edit_either(exchange, change)

@@ -218,3 +218,33 @@ cut_calls_lost = choice_fault(
     streamed=False,
     applies_to=requires_check("tools.cut-calls-shown"),
 )
+
+
+def _close_if_cut(choice: Json, _request: ServedRequest) -> None:
+    if choice.get("finish_reason") == "length":
+        for call in message_of(choice).get("tool_calls") or ():
+            if str(call["function"].get("arguments")).count('"') % 2:
+                call["function"]["arguments"] += '"}'
+
+
+cut_calls_closed = choice_fault(
+    "cut-calls-closed",
+    _close_if_cut,
+    "The arguments of a plain call end as an object, also if the call is cut off.",
+    streamed=False,
+    applies_to=requires_check("tools.cut-arguments-stay-cut"),
+)
+
+
+def _announce(choice: Json, _request: ServedRequest) -> None:
+    if message_of(choice).get("tool_calls"):
+        message_of(choice)["content"] = "I call a tool for that."
+
+
+calls_announced_when_plain = choice_fault(
+    "calls-announced-when-plain",
+    _announce,
+    "Plain answers have words next to calls, and streams have none.",
+    streamed=False,
+    applies_to=requires_check("tools.streamed-text-as-plain"),
+)
