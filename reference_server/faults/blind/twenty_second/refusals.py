@@ -1,4 +1,4 @@
-"""Blind faults of refusals: files that hold something elses, conversations without messages, and longer stop strings."""
+"""Blind faults of refusals: unreadable images, conversations without messages, and longer stop strings."""
 
 from __future__ import annotations
 
