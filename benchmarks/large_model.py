@@ -72,6 +72,16 @@ class _Prompts:
         import tokenizers
 
         self._tokenizer = tokenizers.Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
+        self._checkpoint = checkpoint
+
+    def count_added(self) -> int:
+        """Return how many tokens the checkpoint's template adds to a question."""
+        from transformers import AutoTokenizer
+
+        template: Any = AutoTokenizer.from_pretrained(self._checkpoint, local_files_only=True)
+        question = [{"role": "user", "content": WORDS[0]}]
+        whole = template.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
+        return len(self._tokenizer.encode(whole).ids) - len(self._tokenizer.encode(WORDS[0]).ids)
 
     def create(self, generator: random.Random, tokens: int) -> str:
         words = [generator.choice(WORDS) for _ in range(tokens)]
@@ -110,6 +120,7 @@ def measure(shape: str, rounds: int, programs: PeerPrograms, only: Sequence[str]
         loops = [LOOP] if not only or any(LOOP.startswith(prefix) for prefix in only) else []
         threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
         loop = Loop(checkpoint, "bfloat16", threads, device) if loops else None
+        added = prompts.count_added() if loops else 0
         loop_target = BenchmarkTarget("", 0, "", os.getpid(), {})
         for number in range(rounds):
             order = random.Random(number).sample([*running, *loops], len(running) + len(loops))
@@ -119,7 +130,7 @@ def measure(shape: str, rounds: int, programs: PeerPrograms, only: Sequence[str]
                         if name in running:
                             row = _run(running[name].target, prompts, random.Random(f"{number} {load}"), load)
                         elif loop is not None and load[1] == SHORT_PROMPT:
-                            row = loop.figures(*load, 1)
+                            row = loop.figures(load[0], load[1] + added, load[2], 1)  # what the servers compute
                         else:
                             continue
                     figures.setdefault((name, load[0], load[1]), []).append(row)

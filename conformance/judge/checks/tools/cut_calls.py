@@ -46,9 +46,9 @@ def cut_arguments_are_not_completed(exchanges: Mapping[str, Exchange], _: Contex
     for name, arguments in cut.items():
         others = [other for other in cut.values() if other != arguments]
         if others and isinstance(read_json(arguments).value, dict):
-            yield Finding(
-                f"/{name}/choices/0/message/tool_calls/0/function/arguments", others[0][:200], arguments[:200]
-            )
+            where = f"/{name}/choices/0/message/tool_calls/0/function/arguments"
+            expected = f"the beginning of an object, as in another answer, which ends in {others[0][-40:]!r}"
+            yield Finding(where, expected, f"a whole object that ends in {arguments[-40:]!r}")
             return
 
 
