@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from reference_server.engine.device import torch
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Result = TypeVar("Result")
+PATIENCE_S: Final = 0.1
 
 
 def run_on_passing_thread(work: Callable[[], Result]) -> Result:
@@ -25,26 +26,30 @@ def run_on_passing_thread(work: Callable[[], Result]) -> Result:
     The number of threads that the function sets counts for the calling thread as well. Ctrl-C interrupts the function.
     """
     outcome: Future[Result] = Future()
+    finished = threading.Event()
     threads = torch.get_num_threads()
 
     def run() -> None:
         nonlocal threads
         try:
-            result = work()
+            outcome.set_result(work())
         except BaseException as error:  # the calling thread raises it
             outcome.set_exception(error)
-        else:
-            outcome.set_result(result)
-        threads = torch.get_num_threads()
+        finally:
+            threads = torch.get_num_threads()
+            finished.set()
 
     thread = threading.Thread(target=run, name="loading")
-    thread.start()
     try:
-        thread.join()
+        thread.start()
+        while not finished.wait(PATIENCE_S):
+            pass  # a signal that arrives just before a wait does not end it
     except KeyboardInterrupt as interrupt:
-        raised = ctypes.py_object(type(interrupt))
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), raised)
-        thread.join()
+        if thread.ident is not None:
+            raised = ctypes.py_object(type(interrupt))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), raised)
+            finished.wait()
         raise
+    thread.join()
     torch.set_num_threads(threads)
     return outcome.result()
